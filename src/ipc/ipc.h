@@ -21,21 +21,46 @@
  * `type` comes first in every request and reply. The structs have no padding between their members
  * or at their end, so no byte of the sender's memory travels that it has not set. */
 
-enum ipc_type {
-    /* To the monitor. */
-    IPC_START = 1, /* once, first:     struct ipc_start   → ipc_start_reply               */
-    IPC_SIGN,      /* always:          struct ipc_sign + tail → ipc_sign_reply            */
-    IPC_PROVE,     /* after login:     struct ipc_prove   → ipc_prove_reply               */
-    IPC_AUTH,      /* before login:    struct ipc_auth + tail → ipc_auth_reply            */
-    IPC_NOTE,      /* always:          struct ipc_note + tail → ipc_done                  */
-    IPC_END,       /* always, last:    struct ipc_end     → no reply                      */
-    /* To the session process. */
-    IPC_PTY,     /* struct ipc_pty     → ipc_done + pty master         */
-    IPC_SPAWN,   /* struct ipc_spawn + tail → ipc_done + descriptors   */
-    IPC_SIGNAL,  /* struct ipc_signal  → ipc_done                      */
-    IPC_RELEASE, /* struct ipc_release → ipc_done                      */
-    IPC_TYPES
+/* The monitor's phases. Each request may come in some of them. */
+enum monitor_phase {
+    MONITOR_START = 1 << 0, /* the network process has not entered its sandbox */
+    MONITOR_BEFORE_LOGIN = 1 << 1,
+    MONITOR_AFTER_LOGIN = 1 << 2,
+    MONITOR_OVER = 1 << 3, /* serves no more requests; waits for the network process's exit */
 };
+#define MONITOR_SERVING  (MONITOR_BEFORE_LOGIN | MONITOR_AFTER_LOGIN)
+#define MONITOR_NOT_OVER (MONITOR_START | MONITOR_SERVING)
+
+/* The session process has no phases. */
+#define SESSION_ALWAYS 1U
+
+/*
+ * The table of requests. A row has the type; NAME of struct ipc_NAME and of the handler; the
+ * receiver's function for the length of the tail; the phases in which the request may come; the
+ * size of the reply, 0 for none. monitor_ipc.c and session_ipc.c make their tables of it. The
+ * models of tests/proofs/models read it; the proofs, fuzzers and the hostile test include it.
+ */
+#define IPC_MONITOR_REQUESTS(ROW)                                                                  \
+    ROW(IPC_START, start, NULL, MONITOR_START, sizeof(struct ipc_start_reply))                     \
+    ROW(IPC_SIGN, sign, sign_tail_bytes, MONITOR_SERVING, sizeof(struct ipc_sign_reply))           \
+    ROW(IPC_PROVE, prove, NULL, MONITOR_AFTER_LOGIN, sizeof(struct ipc_prove_reply))               \
+    ROW(IPC_AUTH, auth, auth_tail_bytes, MONITOR_BEFORE_LOGIN, sizeof(struct ipc_auth_reply))      \
+    ROW(IPC_NOTE, note, note_tail_bytes, MONITOR_NOT_OVER, sizeof(struct ipc_done))                \
+    ROW(IPC_END, end, NULL, MONITOR_NOT_OVER, 0)
+
+/* These replies may carry descriptors. */
+#define IPC_SESSION_REQUESTS(ROW)                                                                  \
+    ROW(IPC_PTY, pty, NULL, SESSION_ALWAYS, sizeof(struct ipc_done))                               \
+    ROW(IPC_SPAWN, spawn, spawn_tail_bytes, SESSION_ALWAYS, sizeof(struct ipc_done))               \
+    ROW(IPC_SIGNAL, signal, NULL, SESSION_ALWAYS, sizeof(struct ipc_done))                         \
+    ROW(IPC_RELEASE, release, NULL, SESSION_ALWAYS, sizeof(struct ipc_done))
+
+#define IPC_TYPE(type, ...) type,
+enum ipc_type {
+    IPC_NO_TYPE, /* on the wire the types begin with 1 */
+    IPC_MONITOR_REQUESTS(IPC_TYPE) IPC_SESSION_REQUESTS(IPC_TYPE) IPC_TYPES
+};
+#undef IPC_TYPE
 
 /* ---- transport ------------------------------------------------------------------------------- */
 
@@ -270,7 +295,7 @@ IPC_STRUCT(ipc_end, 2 * 4 + 2 * 8 + LIMIT_NOTE_BYTES + 1);
 #undef IPC_STRUCT
 _Static_assert(sizeof(struct ipc_exit) == 3 * 4, "no padding in ipc_exit");
 
-/* ---- the table of requests ------------------------------------------------------------------- */
+/* ---- serving requests ------------------------------------------------------------------------ */
 
 /* The receiving side, ipc_serve.c, in the monitor and in the session process: receives one
  * request, finds it in the process's table, checks its size and phase, has it handled, and sends
@@ -309,9 +334,6 @@ struct request_row {
     const char *(*handle)(void *process, const void *request, struct reply *reply);
     size_t reply_bytes; /* of the reply's struct; 0: the request has no reply */
 };
-
-/* For the tables of a process that has no phases, and as its present one. */
-#define REQUEST_ALWAYS 1U
 
 /* tail_bytes() returns this for a length above the limit. No request is so long. */
 #define REQUEST_TAIL_TOO_LONG SIZE_MAX

@@ -234,14 +234,6 @@ const char *sign_judge_login(const struct login *login, const struct ipc_auth *r
 /* The monitor's state, and the parts of the monitor that share it: its requests, the login's end of
  * root, and how a connection ends. */
 
-/* Each row of the request table has the set of phases in which the request is allowed. */
-enum monitor_phase {
-    MONITOR_START = 1 << 0, /* the network process has not entered its sandbox */
-    MONITOR_BEFORE_LOGIN = 1 << 1,
-    MONITOR_AFTER_LOGIN = 1 << 2,
-    MONITOR_OVER = 1 << 3, /* serves no more requests; waits for the network process's exit */
-};
-
 /* Room for any request, and its alignment. */
 union monitor_request {
     uint32_t type;

@@ -11,9 +11,6 @@
 #include "monitor.h"
 #include "process.h"
 
-#define PHASES_SERVING (MONITOR_BEFORE_LOGIN | MONITOR_AFTER_LOGIN)
-#define PHASES_ALL     (MONITOR_START | PHASES_SERVING)
-
 /* ---- transport ------------------------------------------------------------------------------- */
 
 bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
@@ -127,7 +124,7 @@ static int64_t life_ends_ms(const struct monitor *monitor)
                        : INT64_MAX;
 }
 
-static size_t auth_tail(const void *request)
+static size_t auth_tail_bytes(const void *request)
 {
     const struct ipc_auth *auth = request;
     return auth->blob_bytes <= LIMIT_KEY_BLOB_BYTES ? auth->blob_bytes : REQUEST_TAIL_TOO_LONG;
@@ -153,7 +150,7 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
 
 /* ---- log ------------------------------------------------------------------------------------- */
 
-static size_t note_tail(const void *request)
+static size_t note_tail_bytes(const void *request)
 {
     const struct ipc_note *note = request;
     return note->text_bytes <= LIMIT_NOTE_BYTES ? note->text_bytes : REQUEST_TAIL_TOO_LONG;
@@ -199,18 +196,9 @@ static const char *on_end(void *process, const void *request, struct reply *repl
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static const struct request_row table[IPC_TYPES] = {
-    [IPC_START] = {sizeof(struct ipc_start), NULL, MONITOR_START, on_start,
-                   sizeof(struct ipc_start_reply)},
-    [IPC_SIGN] = {sizeof(struct ipc_sign), sign_tail_bytes, PHASES_SERVING, on_sign,
-                  sizeof(struct ipc_sign_reply)},
-    [IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN, on_prove,
-                   sizeof(struct ipc_prove_reply)},
-    [IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, MONITOR_BEFORE_LOGIN, on_auth,
-                  sizeof(struct ipc_auth_reply)},
-    [IPC_NOTE] = {sizeof(struct ipc_note), note_tail, PHASES_ALL, on_note, sizeof(struct ipc_done)},
-    [IPC_END] = {sizeof(struct ipc_end), NULL, PHASES_ALL, on_end, 0},
-};
+#define ROW(type, name, tail_bytes, phases, reply_bytes)                                           \
+    [type] = {sizeof(struct ipc_##name), tail_bytes, phases, on_##name, reply_bytes},
+static const struct request_row table[IPC_TYPES] = {IPC_MONITOR_REQUESTS(ROW)};
 
 bool monitor_ipc_serve(struct monitor *monitor, union monitor_request *request)
 {

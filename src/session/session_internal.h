@@ -193,8 +193,8 @@ void sessions_init(struct sessions *sessions, const struct session_options *opti
  * range, a text with a NUL, a variable that a client may not set, a signal that RFC 4254 does not
  * name.
  */
-const char *sessions_terminal(void *process, const void *pty, struct reply *reply);
-const char *sessions_program(void *process, const void *spawn, struct reply *reply);
+const char *sessions_pty(void *process, const void *pty, struct reply *reply);
+const char *sessions_spawn(void *process, const void *spawn, struct reply *reply);
 const char *sessions_signal(void *process, const void *signal, struct reply *reply);
 const char *sessions_release(void *process, const void *release, struct reply *reply);
 

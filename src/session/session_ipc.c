@@ -1,6 +1,6 @@
 #include "session_internal.h"
 
-static size_t spawn_tail(const void *request)
+static size_t spawn_tail_bytes(const void *request)
 {
     const struct ipc_spawn *spawn = request;
     if (spawn->environment_bytes > LIMIT_ENVIRONMENT_BYTES ||
@@ -10,20 +10,13 @@ static size_t spawn_tail(const void *request)
     return (size_t)spawn->environment_bytes + spawn->command_bytes;
 }
 
-static const struct request_row table[IPC_TYPES] = {
-    [IPC_PTY] = {sizeof(struct ipc_pty), NULL, REQUEST_ALWAYS, sessions_terminal,
-                 sizeof(struct ipc_done)},
-    [IPC_SPAWN] = {sizeof(struct ipc_spawn), spawn_tail, REQUEST_ALWAYS, sessions_program,
-                   sizeof(struct ipc_done)},
-    [IPC_SIGNAL] = {sizeof(struct ipc_signal), NULL, REQUEST_ALWAYS, sessions_signal,
-                    sizeof(struct ipc_done)},
-    [IPC_RELEASE] = {sizeof(struct ipc_release), NULL, REQUEST_ALWAYS, sessions_release,
-                     sizeof(struct ipc_done)},
-};
+#define ROW(type, name, tail_bytes, phases, reply_bytes)                                           \
+    [type] = {sizeof(struct ipc_##name), tail_bytes, phases, sessions_##name, reply_bytes},
+static const struct request_row table[IPC_TYPES] = {IPC_SESSION_REQUESTS(ROW)};
 
 enum request_outcome session_ipc_serve(struct sessions *sessions, union session_request *request,
                                        const char **wrong)
 {
-    return ipc_serve(SESSION_DESCRIPTOR, table, REQUEST_ALWAYS, sessions, request, sizeof(*request),
+    return ipc_serve(SESSION_DESCRIPTOR, table, SESSION_ALWAYS, sessions, request, sizeof(*request),
                      wrong);
 }

@@ -43,7 +43,7 @@ static struct running *find_program(struct sessions *sessions, pid_t pid)
 
 /* ---- pseudo-terminals ------------------------------------------------------------------------ */
 
-const char *sessions_terminal(void *process, const void *pty, struct reply *reply)
+const char *sessions_pty(void *process, const void *pty, struct reply *reply)
 {
     struct sessions *sessions = process;
     const struct ipc_pty *request = pty;
@@ -197,7 +197,7 @@ static struct running start_program(const struct sessions *sessions, const struc
                             .is_sftp = is_sftp};
 }
 
-const char *sessions_program(void *process, const void *spawn, struct reply *reply)
+const char *sessions_spawn(void *process, const void *spawn, struct reply *reply)
 {
     struct sessions *sessions = process;
     const struct ipc_spawn *request = spawn;

@@ -151,9 +151,9 @@ revocation@5@src/authkeys/krl.c@valid = krl->entry.left == sizeof(fingerprint);@
 revocation@8@src/authkeys/krl.c@certificate->serial <= last@certificate->serial < last
 revocation@11@src/authkeys/krl.c@krl->entry.left - 1 - n / 8@krl->entry.left - n / 8
 sizes_session@0@src/session/session_ipc.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
-sizes_session@0@src/session/session_ipc.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
+sizes_session@0@src/session/session_ipc.c@{sizeof(struct ipc_##name)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/ipc/ipc_serve.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
-sizes_monitor@0@src/monitor/monitor_ipc.c@NULL, MONITOR_START@NULL, PHASES_ALL
+sizes_monitor@0@src/monitor/monitor_ipc.c@tail_bytes, phases, on_@tail_bytes, MONITOR_NOT_OVER, on_
 END
 }
 

@@ -17,32 +17,15 @@
 #include "ipc_serve.c"
 #include "monitor_ipc.c"
 
+#define REQUEST(type, name, tail_bytes, phases, ...) [type] = {sizeof(struct ipc_##name), phases},
+static const struct {
+    size_t bytes;
+    unsigned phases;
+} requests[IPC_TYPES] = {IPC_MONITOR_REQUESTS(REQUEST)};
+
 static bool may_come(uint32_t type, unsigned phase)
 {
-    switch (type) {
-    case IPC_START:
-        return phase == MONITOR_START;
-    case IPC_SIGN:
-        return phase == MONITOR_BEFORE_LOGIN || phase == MONITOR_AFTER_LOGIN;
-    case IPC_PROVE:
-        return phase == MONITOR_AFTER_LOGIN;
-    case IPC_AUTH:
-        return phase == MONITOR_BEFORE_LOGIN;
-    case IPC_NOTE:
-    case IPC_END:
-        return phase != MONITOR_OVER;
-    default:
-        return false;
-    }
-}
-
-static size_t struct_bytes(uint32_t type)
-{
-    static const size_t bytes[] = {
-        [IPC_START] = sizeof(struct ipc_start), [IPC_SIGN] = sizeof(struct ipc_sign),
-        [IPC_PROVE] = sizeof(struct ipc_prove), [IPC_AUTH] = sizeof(struct ipc_auth),
-        [IPC_NOTE] = sizeof(struct ipc_note),   [IPC_END] = sizeof(struct ipc_end)};
-    return bytes[type];
+    return type < IPC_TYPES && (requests[type].phases & phase) != 0;
 }
 
 static bool is_sign(const struct ipc_sign *sign, size_t tail)
@@ -62,7 +45,7 @@ static bool has_tail(uint32_t type, const void *request, size_t count)
 {
     const struct ipc_auth *auth = request;
     const struct ipc_note *note = request;
-    size_t tail = count - struct_bytes(type);
+    size_t tail = count - requests[type].bytes;
     switch (type) {
     case IPC_SIGN:
         return is_sign(request, tail);
@@ -87,7 +70,7 @@ int main(void)
     const struct request_row *row = NULL;
     bool accepted = find_row(&row, table, phase, request, count) == NULL;
     bool right =
-        may_come(type, phase) && count >= struct_bytes(type) && has_tail(type, request, count);
+        may_come(type, phase) && count >= requests[type].bytes && has_tail(type, request, count);
     PROVE(accepted || !right, "a right request is accepted");
     PROVE(!accepted || right, "a wrong request is refused");
     PROVE(accepted == (row != NULL), "only an accepted request has a row");

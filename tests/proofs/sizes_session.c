@@ -21,20 +21,13 @@ static bool is_spawn(const struct ipc_spawn *spawn, size_t count)
            count == sizeof(*spawn) + spawn->environment_bytes + spawn->command_bytes;
 }
 
+#define REQUEST(type, name, ...) [type] = sizeof(struct ipc_##name),
+
 static bool is_right(uint32_t type, const void *request, size_t count)
 {
-    switch (type) {
-    case IPC_PTY:
-        return count == sizeof(struct ipc_pty);
-    case IPC_SPAWN:
-        return is_spawn(request, count);
-    case IPC_SIGNAL:
-        return count == sizeof(struct ipc_signal);
-    case IPC_RELEASE:
-        return count == sizeof(struct ipc_release);
-    default:
-        return false;
-    }
+    static const size_t bytes[IPC_TYPES] = {IPC_SESSION_REQUESTS(REQUEST)};
+    return type == IPC_SPAWN ? is_spawn(request, count)
+                             : type < IPC_TYPES && bytes[type] > 0 && count == bytes[type];
 }
 
 int main(void)
@@ -44,7 +37,7 @@ int main(void)
     const uint8_t *request = malloc(count);
     uint32_t type = count >= 4 ? *(const uint32_t *)(const void *)request : 0;
     const struct request_row *row = NULL;
-    bool accepted = find_row(&row, table, REQUEST_ALWAYS, request, count) == NULL;
+    bool accepted = find_row(&row, table, SESSION_ALWAYS, request, count) == NULL;
     bool right = is_right(type, request, count);
     PROVE(accepted || !right, "a right request is accepted");
     PROVE(!accepted || right, "a wrong request is refused");

@@ -83,7 +83,7 @@ static const char *ask_program(const struct ipc_spawn *request, const char *tail
     } whole;
     whole.request = *request;
     memcpy(whole.tail, tail, tail_bytes);
-    return ask(sessions_program, &whole, done, passed);
+    return ask(sessions_spawn, &whole, done, passed);
 }
 
 static struct spawned spawn_with(uint32_t channel, uint32_t kind, const char *environment,
@@ -187,7 +187,7 @@ static struct spawned open_terminal(uint32_t channel)
     request.modes.c_cflag = CS8 | CREAD | B38400;
     request.modes.c_lflag = ISIG | ICANON;
     request.modes.c_cc[VINTR] = 3;
-    running.fatal = ask(sessions_terminal, &request, &running.done, &running.passed);
+    running.fatal = ask(sessions_pty, &request, &running.done, &running.passed);
     return running;
 }
 
@@ -428,7 +428,7 @@ START_TEST(no_terminal_for_the_key)
     struct passed passed = {0};
     uint32_t done = 1;
     grant.flags &= ~(uint32_t)GRANT_PTY;
-    ck_assert_ptr_null(ask(sessions_terminal, &request, &done, &passed));
+    ck_assert_ptr_null(ask(sessions_pty, &request, &done, &passed));
     ck_assert_uint_eq(done, 0);
     ck_assert_uint_eq(passed.count, 0);
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo still"), "still\n");

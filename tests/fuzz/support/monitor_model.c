@@ -404,20 +404,17 @@ static bool on_end(struct model *model, const uint8_t *bytes, size_t count)
     return true;
 }
 
+/* The phases are those of the table of ipc.h, whose second copy is in tests/unit/monitor.c. */
+#define ROW(type, name, tail_bytes, phases, ...)                                                   \
+    [type] = {phases, sizeof(struct ipc_##name), on_##name},
+
 void model_request(struct model *model, const uint8_t *bytes, size_t count, bool cut)
 {
     static const struct {
         unsigned phases;
         size_t bytes;
         bool (*allowed)(struct model *model, const uint8_t *bytes, size_t count);
-    } rows[] = {
-        [IPC_START] = {1U << MODEL_START, sizeof(struct ipc_start), on_start},
-        [IPC_SIGN] = {6, sizeof(struct ipc_sign), on_sign},
-        [IPC_PROVE] = {1U << MODEL_AFTER_LOGIN, sizeof(struct ipc_prove), on_prove},
-        [IPC_AUTH] = {1U << MODEL_BEFORE_LOGIN, sizeof(struct ipc_auth), on_auth},
-        [IPC_NOTE] = {7, sizeof(struct ipc_note), on_note},
-        [IPC_END] = {7, sizeof(struct ipc_end), on_end},
-    };
+    } rows[] = {IPC_MONITOR_REQUESTS(ROW)};
     uint32_t type = 0;
     SIMULATION_CHECK(!model->broken && !model->ended && !model->reply_due);
     memcpy(&type, bytes, count < 4 ? 0 : 4);

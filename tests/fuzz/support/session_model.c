@@ -334,16 +334,14 @@ static bool on_release(const uint8_t *bytes, size_t count)
     return count == sizeof(struct ipc_release);
 }
 
+#define ROW(type, name, ...) [type] = {sizeof(struct ipc_##name), on_##name},
+
 void session_request(const uint8_t *bytes, size_t count, bool cut)
 {
-    static const size_t least[] = {[IPC_PTY] = sizeof(struct ipc_pty),
-                                   [IPC_SPAWN] = sizeof(struct ipc_spawn),
-                                   [IPC_SIGNAL] = sizeof(struct ipc_signal),
-                                   [IPC_RELEASE] = sizeof(struct ipc_release)};
-    static bool (*const rows[])(const uint8_t *bytes, size_t count) = {[IPC_PTY] = on_pty,
-                                                                       [IPC_SPAWN] = on_spawn,
-                                                                       [IPC_SIGNAL] = on_signal,
-                                                                       [IPC_RELEASE] = on_release};
+    static const struct {
+        size_t least;
+        bool (*allowed)(const uint8_t *bytes, size_t count);
+    } rows[] = {IPC_SESSION_REQUESTS(ROW)};
     uint32_t head[2] = {0, 0};
     SIMULATION_CHECK(!session.broken && !session.due);
     memcpy(head, bytes, count < sizeof(head) ? count : sizeof(head));
@@ -352,8 +350,8 @@ void session_request(const uint8_t *bytes, size_t count, bool cut)
     session.failed = session.may_start = session.started = session.signaled = false;
     session.first_pipe = session.next_pipe;
     bool known = !cut && count >= 8 && head[0] >= IPC_PTY && head[0] <= IPC_RELEASE &&
-                 count >= least[head[0]];
-    session.due = known && head[1] < LIMIT_CHANNELS && rows[head[0]](bytes, count);
+                 count >= rows[head[0]].least;
+    session.due = known && head[1] < LIMIT_CHANNELS && rows[head[0]].allowed(bytes, count);
     session.broken = !session.due;
     if (session.broken) {
         simulation_goal("breaks-a-rule");

@@ -44,7 +44,7 @@ RUNS = (
 )
 
 LOST = "NONE_IS_MISSING"
-TABLE = "src/monitor/monitor_ipc.c"
+TABLE = "src/ipc/ipc.h"
 SELF_CHECKS = (
     Run("no strict key exchange: Terrapin", "transport", LOST, STRICT, None,
         (*PROTECTIONS["OFFERS_STRICT_KEX"], "", PROTECTIONS["STRICT_IF_OFFERED"][1], "")),
@@ -68,10 +68,9 @@ SELF_CHECKS = (
     Run("H without K_S: a login elsewhere", "login", "SIGNED_FOR_US", {}, None, (*PROTECTIONS["HASH_HAS_HOSTKEY"], "")),
     Run("signature not verified", "login", "SIGNED", {}, None, (*PROTECTIONS["VERIFIES_SIGNATURE"], "false")),
     Run("SIGN before START", "login", "IN_ORDER", {}, None,
-        (TABLE, "sign_tail_bytes, PHASES_SERVING", "sign_tail_bytes, PHASES_ALL")),
+        (TABLE, "sign_tail_bytes, MONITOR_SERVING", "sign_tail_bytes, MONITOR_NOT_OVER")),
     Run("AUTH after the login", "login", "LOGS_IN_ONCE", {}, None,
-        (TABLE, "[IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, MONITOR_BEFORE_LOGIN",
-         "[IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, PHASES_SERVING")),
+        (TABLE, "auth_tail_bytes, MONITOR_BEFORE_LOGIN", "auth_tail_bytes, MONITOR_SERVING")),
     Run("AUTH before the first SIGN", "login", "IN_ORDER", {}, None,
         (*PROTECTIONS["WANTS_SESSION_ID"], "if (false) {")),
     Run("AUTH after the last attempt", "login", "IN_FEW_ATTEMPTS", {}, None,
@@ -79,8 +78,7 @@ SELF_CHECKS = (
     Run("a login beyond the user's limit", "login", "WITHIN_LIMIT", {"MOST_LOGINS": 1}, None,
         (*PROTECTIONS["COUNTS_LOGIN"], "} else {")),
     Run("PROVE before the login", "login", "PROVES_LATE", {}, None,
-        (TABLE, "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN",
-         "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, PHASES_SERVING")),
+        (TABLE, "prove, NULL, MONITOR_AFTER_LOGIN", "prove, NULL, MONITOR_SERVING")),
     Run("slot kept after the login", "processes", "SLOT_IS_FREE", OUR_OWN, None,
         (*PROTECTIONS["GIVES_BACK_SLOT"], "")),
     Run("login without a record", "processes", "LOGIN_COUNTS", OUR_OWN, None,

@@ -91,10 +91,11 @@ class Source:
 
     def requests(self):
         """{name: set of phases as bits} of the monitor's table; START is 1, BEFORE_LOGIN 2, AFTER_LOGIN 4."""
-        text = self.read("src/monitor/monitor_ipc.c")
+        text = self.read("src/ipc/ipc.h")
         bits = {f"MONITOR_{name}": 1 << at for at, name in enumerate(("START", "BEFORE_LOGIN", "AFTER_LOGIN", "OVER"))}
-        rows = re.findall(r"\[IPC_(\w+)\] = \{sizeof\(struct \w+\),\s*\w+,\s*(\w+),\s*on_", text)
-        assert len(rows) == text.count("] = {sizeof"), "monitor_ipc.c: a row can't be read"
+        table = re.search(r"#define IPC_MONITOR_REQUESTS\(ROW\)((?:.*\\\n)*.*)", text)[1]
+        rows = re.findall(r"\bROW\(IPC_(\w+), \w+, \w+, (\w+),", table)
+        assert len(rows) == table.count("ROW("), "ipc.h: a row can't be read"
         return {name: self.evaluate(text, phases, bits) for name, phases in rows}
 
     def first_kex_messages(self):

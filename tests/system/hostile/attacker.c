@@ -133,15 +133,6 @@ static void check_verdict(struct attack *attack, const struct pending_request *r
     attack->record->refusals += accepted ? 0 : 1;
 }
 
-static size_t reply_bytes(uint32_t type)
-{
-    return type == IPC_START   ? sizeof(struct ipc_start_reply)
-           : type == IPC_SIGN  ? sizeof(struct ipc_sign_reply)
-           : type == IPC_PROVE ? sizeof(struct ipc_prove_reply)
-           : type == IPC_AUTH  ? sizeof(struct ipc_auth_reply)
-                               : sizeof(struct ipc_done);
-}
-
 static void check_reply(struct attack *attack, enum side side, size_t bytes)
 {
     struct pending_queue *pending = &attack->pending[side];
@@ -150,7 +141,7 @@ static void check_reply(struct attack *attack, enum side side, size_t bytes)
         return;
     }
     const struct pending_request *request = &pending->requests[pending->first++ % PENDING_LIMIT];
-    if (attack->reply.type != request->type || bytes != reply_bytes(request->type)) {
+    if (attack->reply.type != request->type || bytes != reply_bytes_of(request->type)) {
         report_violation(attack, "%zu bytes of type %u in reply to type %u", bytes,
                          attack->reply.type, request->type);
         return;

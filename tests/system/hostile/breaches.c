@@ -66,14 +66,15 @@ void send_to_the_other_process(struct attack *attack)
 
 void send_at_the_wrong_time(struct attack *attack)
 {
-    static const struct {
-        uint32_t stage;
-        uint32_t type;
-    } wrong[] = {{0, IPC_SIGN},  {0, IPC_AUTH},  {0, IPC_PROVE}, {1, IPC_START}, {1, IPC_PROVE},
-                 {2, IPC_START}, {2, IPC_PROVE}, {3, IPC_START}, {3, IPC_AUTH}};
-    uint32_t which = dice_below(&attack->dice, sizeof(wrong) / sizeof(wrong[0]));
-    advance_to(attack, wrong[which].stage);
-    make_any(attack, wrong[which].type);
+    static const unsigned phases[] = {MONITOR_START, MONITOR_BEFORE_LOGIN, MONITOR_BEFORE_LOGIN,
+                                      MONITOR_AFTER_LOGIN}; /* the monitor's after each stage */
+    uint32_t stage, type;
+    do {
+        stage = dice_below(&attack->dice, sizeof(phases) / sizeof(phases[0]));
+        type = 1 + dice_below(&attack->dice, IPC_PTY - 1);
+    } while (may_come(type, phases[stage]));
+    advance_to(attack, stage);
+    make_any(attack, type);
     attack_expect_end(attack, TO_MONITOR, "request at the wrong time");
 }
 

@@ -105,6 +105,8 @@ struct pending_queue {
     struct pending_request requests[PENDING_LIMIT];
 };
 
+#define MESSAGE_MEMBER(type, name, ...) struct ipc_##name name;
+
 struct attack {
     const struct world *world;
     struct record *record;
@@ -124,16 +126,7 @@ struct attack {
     union {
         uint8_t raw[MESSAGE_BYTES];
         uint32_t type;
-        struct ipc_start start;
-        struct ipc_sign sign;
-        struct ipc_prove prove;
-        struct ipc_auth auth;
-        struct ipc_note note;
-        struct ipc_end end;
-        struct ipc_pty pty;
-        struct ipc_spawn spawn;
-        struct ipc_signal signal;
-        struct ipc_release release;
+        IPC_MONITOR_REQUESTS(MESSAGE_MEMBER) IPC_SESSION_REQUESTS(MESSAGE_MEMBER)
     } message;
     union {
         uint8_t raw[8192];
@@ -172,6 +165,8 @@ __attribute__((noreturn)) void attack_wait_for_kill(struct attack *attack);
  */
 
 enum side side_of(uint32_t type);
+size_t reply_bytes_of(uint32_t type);
+bool may_come(uint32_t type, unsigned phase); /* to the monitor */
 
 void make_start(struct attack *attack);
 void make_sign(struct attack *attack, bool hybrid);

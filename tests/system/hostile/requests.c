@@ -13,9 +13,29 @@
 
 #define ALL_LAYERS (SANDBOX_REQUIRED_AS_ROOT | SANDBOX_LANDLOCK)
 
+/* From the table of ipc.h. */
+#define MONITORS(type, name, tail_bytes, phases, reply_bytes)                                      \
+    [type] = {TO_MONITOR, phases, reply_bytes},
+#define SESSIONS(type, name, tail_bytes, phases, reply_bytes) [type] = {TO_SESSION, 0, reply_bytes},
+static const struct {
+    enum side side;
+    unsigned phases; /* of the monitor */
+    size_t reply_bytes;
+} requests[IPC_TYPES] = {IPC_MONITOR_REQUESTS(MONITORS) IPC_SESSION_REQUESTS(SESSIONS)};
+
 enum side side_of(uint32_t type)
 {
-    return type >= IPC_PTY && type < IPC_TYPES ? TO_SESSION : TO_MONITOR;
+    return type < IPC_TYPES ? requests[type].side : TO_MONITOR;
+}
+
+size_t reply_bytes_of(uint32_t type)
+{
+    return type < IPC_TYPES ? requests[type].reply_bytes : 0;
+}
+
+bool may_come(uint32_t type, unsigned phase)
+{
+    return (requests[type].phases & phase) != 0;
 }
 
 /* ---- valid requests -------------------------------------------------------------------------- */
