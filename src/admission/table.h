@@ -54,7 +54,7 @@ struct table_file {
     uint32_t logins[LIMIT_LOGINS]; /* login records: the user's uid plus 1, or 0 */
 };
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- the file, table.c ----------------------------------------------------------------------- */
 
 /* An empty table for a machine with this much memory. */
 void table_front_make(struct table_front *front, uint64_t memory_bytes);
@@ -87,14 +87,14 @@ pid_t table_holder(int fd, size_t count, size_t offset);
 /* What log_trouble() reports, with the reason why there is no table, or why it can't be used. */
 #define TABLE_TROUBLE "no table of places"
 
-/* ---- sources --------------------------------------------------------------------------------- */
+/* ---- sources, slots.c ------------------------------------------------------------------------ */
 
 struct source source_of(const struct peer *peer);
 
 /* False for this host, whose proxies may carry anybody's connections: it has no penalty. */
 bool source_is_remote(const struct source *source);
 
-/* ---- the victim ------------------------------------------------------------------------------ */
+/* ---- the victim, slots.c --------------------------------------------------------------------- */
 
 /*
  * The index of the slot to evict, or `count` if there is none. First come those of a group of
@@ -109,7 +109,7 @@ bool source_is_remote(const struct source *source);
 size_t slots_victim(const struct slot *slots, size_t count, const struct source *only,
                     uint32_t random);
 
-/* ---- penalties ------------------------------------------------------------------------------- */
+/* ---- penalties, slots.c ---------------------------------------------------------------------- */
 
 /* The source's penalty. A source that has none gets an empty one, in place of that which expires
  * first: in this copy of the table, until the caller writes it. */

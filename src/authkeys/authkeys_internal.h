@@ -15,7 +15,7 @@
 #include "limit.h"
 #include "wire.h"
 
-/* ---- keys ------------------------------------------------------------------------------------ */
+/* ---- keys, user_key.c ------------------------------------------------------------------------ */
 
 /* A user's public key, ed25519 or ed25519 on a FIDO authenticator (PROTOCOL.u2f): in a blob, as
  * text, and in a line of authorized_keys (sshd(8), AUTHORIZED_KEYS FILE FORMAT). */
@@ -82,7 +82,7 @@ enum authkeys_reason key_line_fault(const struct key_line *line);
  * with it, as above, or AUTHKEYS_LINE_OTHER_TYPE. */
 enum authkeys_reason key_line_read_key(struct key_text *key, const struct key_line *line);
 
-/* ---- certificates ---------------------------------------------------------------------------- */
+/* ---- certificates, certificate.c ------------------------------------------------------------- */
 
 /* User certificates (PROTOCOL.certkeys): ssh-ed25519-cert-v01@openssh.com and its FIDO variant,
  * signed by an ed25519 or sk-ssh-ed25519 authority. */
@@ -129,7 +129,7 @@ enum authkeys_reason certificate_narrow(struct grant *grant,
                                         const struct certificate *certificate,
                                         const struct authkeys_query *query);
 
-/* ---- patterns -------------------------------------------------------------------------------- */
+/* ---- patterns, match.c ----------------------------------------------------------------------- */
 
 /* What the options of authorized_keys and of certificates have as values: lists of addresses and of
  * names, and times. Names of hosts are never looked up. The lists hold no NUL. */
@@ -155,7 +155,7 @@ bool match_name(struct reader list, const struct reader *name);
  * UTC if `Z` or `UTC` follows. False if the text is anything else, or the day does not exist. */
 bool expiry_read(int64_t *seconds, const char *text);
 
-/* ---- options of a line ----------------------------------------------------------------------- */
+/* ---- options of a line, authkeys_options.c --------------------------------------------------- */
 
 /* Judges the options of a line of authorized_keys, and turns them into a grant (grant.h). */
 

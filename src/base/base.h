@@ -45,12 +45,12 @@ static inline void big_endian_write(uint8_t bytes[static 4], uint32_t value)
     bytes[3] = (uint8_t)value;
 }
 
-/* ---- letters --------------------------------------------------------------------------------- */
+/* ---- letters, text.c ------------------------------------------------------------------------- */
 
 /* True for a letter or a digit of ASCII. */
 bool is_alphanumeric(char byte);
 
-/* ---- decimal numbers ------------------------------------------------------------------------- */
+/* ---- decimal numbers, text.c ----------------------------------------------------------------- */
 
 /* In options, environment variables, /proc and files. Only digits count: no sign, no blank. */
 
@@ -75,21 +75,21 @@ bool number_parse(uint64_t *number, const void *digits, size_t count, uint64_t m
 bool base64_decode(uint8_t *out, size_t room, size_t *bytes, const char *text, size_t count,
                    const char *ignored, int variant);
 
-/* ---- fingerprints ---------------------------------------------------------------------------- */
+/* ---- fingerprints, text.c -------------------------------------------------------------------- */
 
 /* "SHA256:" and 43 characters of unpadded base64: the SHA-256 of a key blob, as ssh-keygen -lf
  * shows it. */
 #define FINGERPRINT_BYTES 51
 void fingerprint_write(char out[static FINGERPRINT_BYTES], const uint8_t hash[static 32]);
 
-/* ---- paths ----------------------------------------------------------------------------------- */
+/* ---- paths, text.c --------------------------------------------------------------------------- */
 
 /* Copies a pattern with %u (the user), %h (the home directory) and %% replaced; with `has_d`, %d is
  * OpenSSH's word for %h. Returns NULL, or what is wrong. */
 const char *expand_path(char *out, size_t room, const char *pattern, const char *user,
                         const char *home, bool has_d);
 
-/* ---- tables ---------------------------------------------------------------------------------- */
+/* ---- tables, text.c -------------------------------------------------------------------------- */
 
 /* A table of texts is one string. Trick: no pointers. */
 
@@ -168,7 +168,7 @@ enum descriptor_number {
 #define CALL_LANDLOCK_ADD_RULE       CALL_NUMBER(445)
 #define CALL_LANDLOCK_RESTRICT_SELF  CALL_NUMBER(446)
 
-/* ---- files with a lease ---------------------------------------------------------------------- */
+/* ---- files with a lease, lease.c ------------------------------------------------------------- */
 
 /* Files with a lease (fcntl(2)): a file server such as Samba or the kernel's NFS server is asked
  * before others open them. open(2) asks and waits, but it would also wait for a FIFO or a device
@@ -191,7 +191,7 @@ static inline bool lease_is_same(const struct stat *one, const struct stat *othe
     return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-/* ---- the environment ------------------------------------------------------------------------- */
+/* ---- the environment, environment.c ---------------------------------------------------------- */
 
 /* Which environment variables a client may set for its session. */
 
@@ -206,7 +206,7 @@ bool environment_allows(const char *name, size_t name_bytes, const char *value, 
 /* True if every entry is NAME=VALUE with a NUL, and with `of_client` one that a client may set. */
 bool environment_is_valid(const char *entries, size_t bytes, bool of_client);
 
-/* ---- the command line ------------------------------------------------------------------------ */
+/* ---- the command line, flags.c --------------------------------------------------------------- */
 
 /* The flags of a command line, by a table, as POSIX's getopt(3) reads them: letters after a '-',
  * one or several in an argument, a value after its letter or in the next argument, "--" at the end.
@@ -291,7 +291,7 @@ int flags_refuse_letter(const struct flags *flags, int returned);
 /* IP addresses; and the client's address and port, and our own, as text for the log and
  * SSH_CONNECTION. */
 
-/* ---- addresses ------------------------------------------------------------------------------- */
+/* ---- addresses, peer.c ----------------------------------------------------------------------- */
 
 /* An IP address is one of IPv6. One of IPv4 is mapped, RFC 4291 section 2.5.5.2: its four bytes
  * begin at ADDRESS_IPV4_OFFSET. */
@@ -305,7 +305,7 @@ bool address_read(struct in6_addr *address, const char *text, size_t count);
 /* Sets *address to that of a socket. False, with *address unchanged, for one without IP. */
 bool address_of(struct in6_addr *address, const struct sockaddr_in6 *socket);
 
-/* ---- the peer -------------------------------------------------------------------------------- */
+/* ---- the peer, peer.c ------------------------------------------------------------------------ */
 
 /* Enough for an IPv6 address with a zone. Without an IP address the text is "vsock:CID",
  * "unix:UID" with the uid of the client, or the kind of connection: "unix", "vsock", "tcp" or

@@ -1,3 +1,6 @@
+/*
+ * What the files of this room share: the files of host keys, and how they are read.
+ */
 #ifndef WREN_HOSTKEY_INTERNAL_H
 #define WREN_HOSTKEY_INTERNAL_H
 
@@ -9,7 +12,7 @@
 #include "hostkey.h"
 #include "limit.h"
 
-/* ---- the files ------------------------------------------------------------------------------- */
+/* ---- the files, hostkey.c -------------------------------------------------------------------- */
 
 /* The files of tinysshd's pair, and how a key's file is read. Shared by what loads and what makes
  * the host key. */
@@ -52,7 +55,7 @@ enum hostkey_state hostkey_read(int fd, mode_t forbidden, void *out, size_t room
  * secret key is the same. */
 bool hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[static 64]);
 
-/* ---- the format of OpenSSH ------------------------------------------------------------------- */
+/* ---- the format of OpenSSH, openssh_key.c ---------------------------------------------------- */
 
 /* What ssh-keygen writes of a host key: an OpenSSH private key file (openssh-key-v1, OpenSSH's
  * PROTOCOL.key) that holds one unencrypted ed25519 key, the public key file, and a certificate. */
@@ -71,7 +74,7 @@ const char *openssh_key_parse(struct hostkey_pair *pair, const char *text, size_
 /* Does the same for the public key file beside it: "ssh-ed25519 base64 [comment]". */
 const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *text, size_t count);
 
-/* ---- host certificates ----------------------------------------------------------------------- */
+/* ---- host certificates, openssh_key.c -------------------------------------------------------- */
 
 /*
  * A host certificate, ssh-ed25519-cert-v01@openssh.com (OpenSSH's PROTOCOL.certkeys), as

@@ -1,3 +1,7 @@
+/*
+ * What a login gives: who has signed, what its sessions may do, and what their SFTP servers
+ * report.
+ */
 #ifndef WREN_GRANT_H
 #define WREN_GRANT_H
 
@@ -9,7 +13,7 @@
 
 #include "limit.h"
 
-/* ---- signatures of a login ------------------------------------------------------------------- */
+/* ---- signatures of a login, signature.c ------------------------------------------------------ */
 
 /* Signatures of ed25519 keys (RFC 8709) and of ed25519 keys in a FIDO authenticator (OpenSSH's
  * PROTOCOL.u2f). */
@@ -117,7 +121,7 @@ struct session_options {
     const struct subsystem *subsystems;
 };
 
-/* ---- reports of SFTP servers ----------------------------------------------------------------- */
+/* ---- reports of SFTP servers, sftp_report.c -------------------------------------------------- */
 
 /* What wrensshd-sftp reports for the log. It runs as the user, who must not write to the log, so it
  * sends numbers to the session process, which makes the lines. */

@@ -1,3 +1,16 @@
+/*
+ * The requests of the network process to the monitor and, after the login, to the session process.
+ *
+ * There is one SOCK_SEQPACKET socket pair to each. The network process sends one request and waits
+ * for its reply; one recvmsg() receives one message. A request is a struct of a fixed size. After
+ * some structs comes a tail, whose length the struct holds. The receiver ends the connection if the
+ * size is wrong, if the type is unknown, for the other process or not allowed in this phase, if the
+ * request came too often, or if a value is out of range. Texts are fixed arrays, filled up with
+ * NULs of which there is at least one.
+ *
+ * `type` comes first in every request and reply. The structs have no padding between their members
+ * or at their end, so no byte of the sender's memory travels that it has not set.
+ */
 #ifndef WREN_IPC_H
 #define WREN_IPC_H
 
@@ -9,17 +22,7 @@
 #include "base.h"
 #include "limit.h"
 
-/* The requests of the network process to the monitor and, after the login, to the session process.
- *
- * There is one SOCK_SEQPACKET socket pair to each. The network process sends one request and waits
- * for its reply; one recvmsg() receives one message. A request is a struct of a fixed size. After
- * some structs comes a tail, whose length the struct holds. The receiver ends the connection if the
- * size is wrong, if the type is unknown, for the other process or not allowed in this phase, if the
- * request came too often, or if a value is out of range. Texts are fixed arrays, filled up with
- * NULs of which there is at least one.
- *
- * `type` comes first in every request and reply. The structs have no padding between their members
- * or at their end, so no byte of the sender's memory travels that it has not set. */
+/* ---- the table of requests ------------------------------------------------------------------- */
 
 /* The monitor's phases. Each request may come in some of them. */
 enum monitor_phase {
@@ -295,7 +298,7 @@ IPC_STRUCT(ipc_end, 2 * 4 + 2 * 8 + LIMIT_NOTE_BYTES + 1);
 #undef IPC_STRUCT
 _Static_assert(sizeof(struct ipc_exit) == 3 * 4, "no padding in ipc_exit");
 
-/* ---- serving requests ------------------------------------------------------------------------ */
+/* ---- serving requests, ipc_serve.c ----------------------------------------------------------- */
 
 /* The receiving side, ipc_serve.c, in the monitor and in the session process: receives one
  * request, finds it in the process's table, checks its size and phase, has it handled, and sends

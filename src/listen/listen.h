@@ -1,3 +1,7 @@
+/*
+ * What the files of wrensshd-listen share: it accepts connections, starts wrensshd for each, and
+ * limits how many a client may have.
+ */
 #ifndef WREN_LISTEN_H
 #define WREN_LISTEN_H
 
@@ -15,7 +19,7 @@
 /* The clients of wrensshd-listen, one for each open connection, and whether one more may connect.
  */
 
-/* ---- sources --------------------------------------------------------------------------------- */
+/* ---- sources, clients.c ---------------------------------------------------------------------- */
 
 /* A source is an IPv4 address, or a /64 network of IPv6, because a subscriber has at least a whole
  * /64. All clients of Unix sockets and the like are one source. */
@@ -24,7 +28,7 @@
  * clients.c can compare it. */
 void source_read(struct in6_addr *source, const struct sockaddr_in6 *client);
 
-/* ---- clients --------------------------------------------------------------------------------- */
+/* ---- clients, clients.c ---------------------------------------------------------------------- */
 
 struct client {
     pid_t child; /* 0: a free entry */
@@ -46,7 +50,7 @@ void clients_add(struct clients *clients, const struct in6_addr *source, pid_t c
 /* Removes the client of a child, if there is one. */
 void clients_remove(struct clients *clients, pid_t child);
 
-/* ---- lines about refusals -------------------------------------------------------------------- */
+/* ---- lines about refusals, clients.c --------------------------------------------------------- */
 
 /*
  * How many log lines strangers may cause. All times are in milliseconds, from a monotonic clock.
@@ -67,7 +71,7 @@ bool rate_limit_allow(struct rate_limit *limit, int64_t now_ms);
  * 0. */
 uint64_t rate_limit_summary(struct rate_limit *limit, int64_t now_ms, bool at_once);
 
-/* ---- the launcher ---------------------------------------------------------------------------- */
+/* ---- the launcher, listen.c and listen_options.c --------------------------------------------- */
 
 /* wrensshd-listen: its start, and its state: settings, sockets and clients. */
 
@@ -97,14 +101,14 @@ struct listener {
  * or -1 to exit with *status. */
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status);
 
-/* ---- sockets.c ------------------------------------------------------------------------------- */
+/* ---- sockets, sockets.c ---------------------------------------------------------------------- */
 
 /* Adds to `watched` a socket that listens on the port, or all that systemd has passed, and removes
  * systemd's variables. Returns false, with the exit code in *status, after an error, which it logs.
  */
 bool sockets_open(struct listener *listener, int *status);
 
-/* ---- children.c ------------------------------------------------------------------------------ */
+/* ---- children, children.c -------------------------------------------------------------------- */
 
 /* Starts the program for a client's connection, with the client's IP address and port in the
  * variables TCPREMOTEIP and TCPREMOTEPORT. Returns its pid, or -1 with errno. */

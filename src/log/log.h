@@ -101,7 +101,7 @@ void log_trouble(const char *what, const char *path, const char *reason);
 void log_advise(void (*advise)(struct log_line *line, const char *what, const char *path,
                                const char *reason));
 
-/* ---- a rate of lines ------------------------------------------------------------------------- */
+/* ---- a rate of lines, log.c ------------------------------------------------------------------ */
 
 /* A token bucket: at most `burst` lines at once, and one more each `line_ms`. */
 struct log_rate {

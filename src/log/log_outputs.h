@@ -9,7 +9,7 @@
 
 #include "base.h"
 
-/* ---- standard error -------------------------------------------------------------------------- */
+/* ---- standard error, log_stderr.c ------------------------------------------------------------ */
 
 /*
  * Its reader may have stopped: a full pipe, a console after XOFF, a socket.
@@ -33,7 +33,7 @@ void log_stderr_open(void);
  */
 bool log_stderr_write(const char *line, size_t bytes);
 
-/* ---- the syslog daemon, at /dev/log ---------------------------------------------------------- */
+/* ---- the syslog daemon, at /dev/log, log_syslog.c -------------------------------------------- */
 
 /* Connects, unless already connected. To be called after the launcher's descriptors are closed and
  * before the login, as the user may not be allowed to open /dev/log. Returns false without a syslog

@@ -1,3 +1,7 @@
+/*
+ * What the files of this room share. The monitor answers the network process's requests: it
+ * decides about logins, signs for the host, and ends the connection.
+ */
 #ifndef WREN_MONITOR_INTERNAL_H
 #define WREN_MONITOR_INTERNAL_H
 
@@ -19,7 +23,7 @@
 #include "users.h"
 #include "wire.h"
 
-/* ---- the account ----------------------------------------------------------------------------- */
+/* ---- the account, account_find.c ------------------------------------------------------------- */
 
 /* Looks users up, and decides which accounts may log in. Only the short-lived child that reads keys
  * does this: the code of a name service, and what it has read of /etc/shadow, end with that child.
@@ -55,7 +59,7 @@ const char *account_find(struct account *account, struct account_groups *groups,
  * may not log in: the server does the same work for it, so that timing reveals nothing. */
 void account_nobody(struct account *account, struct account_groups *groups);
 
-/* ---- the child that reads keys --------------------------------------------------------------- */
+/* ---- the child that reads keys, authkeys_ask.c and authkeys_child.c -------------------------- */
 
 /* Whether a user may log in with a key, and with which restrictions. A short-lived child decides
  * that. It looks the account up and opens the files with the user's rights. Then it gives up every
@@ -103,7 +107,7 @@ const char *authkeys_words(const struct authkeys_verdict *verdict);
 /* The child from fork to exit; `reply` is the writing end of its pipe to the monitor. */
 __attribute__((noreturn)) void authkeys_child(const struct authkeys_request *request, int reply);
 
-/* ---- the login ------------------------------------------------------------------------------- */
+/* ---- the login, login.c ---------------------------------------------------------------------- */
 
 /* Decides login requests: has a child look up the user and the key, rebuilds the signed data with
  * the monitor's own session identifier, verifies the signature, counts and logs. */
@@ -188,7 +192,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
 void login_conclude(struct login_outcome *outcome, const struct ipc_auth *request,
                     const char *wrong_key);
 
-/* ---- signatures of the host ------------------------------------------------------------------ */
+/* ---- signatures of the host, sign.c ---------------------------------------------------------- */
 
 /* Everything that the host key signs, the exchange hash H (RFC 5656 section 4) and proofs of host
  * keys, and what a client signs to log in. H is built from the network process's fields and, as
@@ -300,7 +304,7 @@ struct monitor_memory {
 _Static_assert(offsetof(struct monitor_memory, monitor) == 0,
                "drop_privileges() finds the memory by the monitor's address");
 
-/* ---- monitor_ipc.c --------------------------------------------------------------------------- */
+/* ---- requests, monitor_ipc.c ----------------------------------------------------------------- */
 
 /*
  * Receives one request into `request` and answers it. A request that breaks a rule ends the
@@ -310,7 +314,7 @@ _Static_assert(offsetof(struct monitor_memory, monitor) == 0,
  */
 bool monitor_ipc_serve(struct monitor *monitor, union monitor_request *request);
 
-/* ---- drop_privileges.c ----------------------------------------------------------------------- */
+/* ---- the end of root, drop_privileges.c ------------------------------------------------------ */
 
 /*
  * For struct login's `enter`; `monitor` is a struct monitor within a struct monitor_memory. Starts
@@ -321,7 +325,7 @@ bool monitor_ipc_serve(struct monitor *monitor, union monitor_request *request);
 const char *drop_privileges(void *monitor, const struct authkeys_account *account,
                             const struct grant *grant);
 
-/* ---- ending.c: the first reason, who must still exit, and the log's line --------------------- */
+/* ---- how a connection ends, ending.c --------------------------------------------------------- */
 
 /* Sets the exit code and the reason, unless an earlier call has. */
 void ending_decide(struct ending *ending, int status, const char *reason);
@@ -345,7 +349,7 @@ void ending_count_bytes(struct monitor *monitor);
 /* Writes the `event=end` line. */
 void ending_log(const struct monitor *monitor);
 
-/* ---- the bytes of a connection --------------------------------------------------------------- */
+/* ---- the bytes of a connection, tcp_bytes.c -------------------------------------------------- */
 
 /*
  * The bytes of a TCP connection as the kernel counts them: a process that only reads and writes the

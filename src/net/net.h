@@ -17,7 +17,7 @@
 #include "transport.h"
 #include "wire.h"
 
-/* ---- the connection -------------------------------------------------------------------------- */
+/* ---- the connection, connection.c ------------------------------------------------------------ */
 
 /* The state of the connection, and how messages are sent on it. Only the network process has it.
  * After connection_init() only dispatch.c writes `phase` and `resume`. */
@@ -215,7 +215,7 @@ void connection_init(struct connection *connection, const struct net_options *op
 /* Notes that the connection is in use: for the idle time of -i. */
 void connection_mark_used(struct connection *connection);
 
-/* ---- sending messages ------------------------------------------------------------------------ */
+/* ---- sending messages, connection.c ---------------------------------------------------------- */
 
 /* Starts a message in the output buffer and writes its number. Between our KEXINIT and our NEWKEYS
  * only key exchange messages and DISCONNECT may be sent (RFC 4253 section 7.1): others are held
@@ -232,7 +232,7 @@ void message_send_deferred(struct connection *connection);
 /* Free bytes in the output buffer. */
 size_t output_room(const struct connection *connection);
 
-/* ---- the end --------------------------------------------------------------------------------- */
+/* ---- the end, connection.c ------------------------------------------------------------------- */
 
 /* Each returns SSH_PHASE_ENDED, which the handler returns in turn. Only the first reason counts. A
  * format is a literal, as for printf(). */
@@ -247,7 +247,7 @@ __attribute__((format(printf, 2, 3))) enum ssh_phase connection_leave(struct con
 /* We cannot continue: sends DISCONNECT without the reason. */
 enum ssh_phase connection_fail(struct connection *connection, const char *reason);
 
-/* ---- messages and their handlers ------------------------------------------------------------- */
+/* ---- messages and their handlers, dispatch.c ------------------------------------------------- */
 
 /* Which message may arrive in which phase, and who handles it: one table.
  *
@@ -277,7 +277,7 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
  */
 void dispatch_input(struct connection *connection);
 
-/* ---- the login ------------------------------------------------------------------------------- */
+/* ---- the login, userauth.c ------------------------------------------------------------------- */
 
 /* User authentication (RFC 4252): the methods `publickey` (section 7) and
  * `publickey-hostbound-v00@openssh.com` (OpenSSH's PROTOCOL, section 3.1) with ed25519 keys, FIDO
@@ -286,7 +286,7 @@ void dispatch_input(struct connection *connection);
 /* Handler of USERAUTH_REQUEST; after login the request is ignored (RFC 4252 section 5.1). */
 enum ssh_phase userauth_on_request(struct connection *connection, struct reader *message);
 
-/* ---- deadlines ------------------------------------------------------------------------------- */
+/* ---- deadlines, deadlines.c ------------------------------------------------------------------ */
 
 /* The deadlines of a connection: of the login, idle time (-i), the longest life (-M); and when a
  * silent client gets a keepalive (-k). A later key exchange has no deadline of its own: a client
@@ -299,7 +299,7 @@ void deadlines_check(struct connection *connection);
 /* When deadlines_check() next has something to do, by the clock of now_ms. */
 uint64_t deadlines_next_ms(const struct connection *connection);
 
-/* ---- memory of an idle connection ------------------------------------------------------------ */
+/* ---- memory of an idle connection, idle_trim.c ----------------------------------------------- */
 
 /* Memory of an idle connection: after a burst of traffic or a key exchange, pages of empty buffers
  * and of the stack are returned to the kernel (process/process.h). */
@@ -314,7 +314,7 @@ void idle_trim(struct connection *connection);
  * which may be long, does not need what they have used. */
 void idle_trim_before_bulk(struct connection *connection);
 
-/* ---- the loop -------------------------------------------------------------------------------- */
+/* ---- the loop, loop.c ------------------------------------------------------------------------ */
 
 /* The network process's one loop: poll, deadlines, all reading and writing of the connection. */
 

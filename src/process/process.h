@@ -31,14 +31,14 @@ void memory_give_back(void *start, size_t bytes);
 /* Returns the pages of the stack below the caller. Only deeper calls need them again. */
 void memory_give_back_stack(void);
 
-/* ---- the connection's memory ----------------------------------------------------------------- */
+/* ---- the connection's memory, memory.c ------------------------------------------------------- */
 
 /* Returns zeroed memory that never gets huge pages, or NULL with errno. It lies a page
  * after the static data, if that is free: then both often share a page of the page table, and a
  * write beyond the data meets no memory. */
 void *memory_beside_data(size_t bytes);
 
-/* ---- secrets --------------------------------------------------------------------------------- */
+/* ---- secrets, memory.c ----------------------------------------------------------------------- */
 
 /* Memory for a secret of this process: pages of its own that are never swapped out, never in a core
  * dump, and that a forked child does not get. */
@@ -53,7 +53,7 @@ void *secret_new(size_t bytes);
 /* For a forked child: unmaps the memory in the child only, unless the kernel gave it zeros. */
 void secret_abandon(void *secret, size_t bytes);
 
-/* ---- the kernel out of memory ---------------------------------------------------------------- */
+/* ---- the kernel out of memory, memory.c ------------------------------------------------------ */
 
 /*
  * oom_score_adj (proc(5)): which processes the kernel ends first when memory runs out.
@@ -79,7 +79,7 @@ void oom_raise(struct oom *oom, int least_fd);
  * a process that was forked since, which only root may do. */
 void oom_restore(struct oom *oom, pid_t other);
 
-/* ---- random bytes ---------------------------------------------------------------------------- */
+/* ---- random bytes, entropy.c ----------------------------------------------------------------- */
 
 /* The source of random bytes: getrandom(), or /dev/urandom on kernels before 3.17. libsodium uses
  * this source instead of its own, for two reasons: its own differs from build to build; and on old
@@ -110,7 +110,7 @@ bool entropy_is_descriptor(void);
  * request for random bytes ends the process with ENTROPY_EXIT. */
 void entropy_stop(void);
 
-/* ---- descriptors and signals ----------------------------------------------------------------- */
+/* ---- descriptors and signals, descriptors.c -------------------------------------------------- */
 
 /* Descriptors and signals that a process inherits: the daemon from its launcher, programs of a
  * session from the daemon. */
@@ -146,7 +146,7 @@ int signals_watch(bool with_ending);
 /* True if one of these is blocked and pending. For waits that do not watch a signalfd. */
 bool signals_ending_wait(void);
 
-/* ---- numbers in a directory of /proc --------------------------------------------------------- */
+/* ---- numbers in a directory of /proc, descriptors.c ------------------------------------------ */
 
 /*
  * Directories: opendir() would allocate memory.
@@ -170,7 +170,7 @@ typedef void dirs_visit(void *context, int list, int number);
  * if the directory cannot be opened, or after a read error. */
 bool dirs_numbers(const char *path, dirs_visit *visit, void *context);
 
-/* ---- giving up rights ------------------------------------------------------------------------ */
+/* ---- giving up rights, confine.c ------------------------------------------------------------- */
 
 /* Giving up rights for ever: ids, groups, limits, capabilities, core dumps. Each process of a
  * connection uses these functions when it needs fewer rights from then on. */
@@ -224,7 +224,7 @@ void confine_join_users_keyring(void);
  * after a change of uid, with which the kernel may reset it. */
 bool confine_not_dumpable(void);
 
-/* ---- the layers of a sandbox ----------------------------------------------------------------- */
+/* ---- the layers of a sandbox, confine.c ------------------------------------------------------ */
 
 /*
  * The layers of all sandboxes. Who enters which, in this order (a root,
@@ -273,7 +273,7 @@ enum sandbox_layer {
 /* Writes the names of these layers, separated by commas, or "none". */
 void sandbox_layers_name(char out[static SANDBOX_NAMES_BYTES], uint32_t layers);
 
-/* ---- Landlock -------------------------------------------------------------------------------- */
+/* ---- Landlock, confine.c --------------------------------------------------------------------- */
 
 /*
  * Landlock (landlock(7), Linux 5.13): a process takes rights away from itself and from all that it

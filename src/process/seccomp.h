@@ -126,7 +126,7 @@ struct capability_data {
 _Static_assert(sizeof(struct capability_header) == 8, "the kernel's cap_user_header_t");
 _Static_assert(sizeof(struct capability_data) == 12, "the kernel's cap_user_data_t");
 
-/* ---- filters --------------------------------------------------------------------------------- */
+/* ---- filters, seccomp_filter.c --------------------------------------------------------------- */
 
 /* Seccomp (seccomp(2)): a filter that is made from a list of system calls, where every other call
  * kills the process; and strict mode, in which the kernel has the list. */

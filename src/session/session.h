@@ -1,3 +1,12 @@
+/*
+ * The session process: the monitor forks it at the login. It becomes the user for good and starts
+ * the user's programs. It has its own socket to the network process (SESSION_DESCRIPTOR). Of the
+ * monitor's descriptors it keeps only the log; it does not have the host key.
+ *
+ * It is the only process of a connection that the user can stop or kill: this harms only the user's
+ * own connection. It exits when the network process closes the socket. When the monitor ends, the
+ * kernel kills it, even while it blocks on a file system.
+ */
 #ifndef WREN_SESSION_H
 #define WREN_SESSION_H
 
@@ -8,14 +17,6 @@
 #include "base.h"
 #include "grant.h"
 #include "users.h"
-
-/* The session process: the monitor forks it at the login. It becomes the user for good and starts
- * the user's programs. It has its own socket to the network process (SESSION_DESCRIPTOR). Of the
- * monitor's descriptors it keeps only the log; it does not have the host key.
- *
- * It is the only process of a connection that the user can stop or kill: this harms only the user's
- * own connection. It exits when the network process closes the socket. When the monitor ends, the
- * kernel kills it, even while it blocks on a file system. */
 
 /* The monitor's view of it. */
 struct session_handle {

@@ -14,7 +14,7 @@
 #include "ipc.h"
 #include "users.h"
 
-/* ---- tasks ----------------------------------------------------------------------------------- */
+/* ---- tasks, task.c --------------------------------------------------------------------------- */
 
 /* What a session runs: the client's choice, a configured subsystem, or a forced command. */
 
@@ -42,7 +42,7 @@ struct task task_choose(const struct session_options *options, const struct gran
 /* The descriptors between a program and the network process: its standard streams, on pipes or on a
  * pseudo-terminal, and the exit pipe, which reports how the program ended. */
 
-/* ---- pipes ----------------------------------------------------------------------------------- */
+/* ---- pipes, streams.c ------------------------------------------------------------------------ */
 
 enum { STREAM_STDIN, STREAM_STDOUT, STREAM_STDERR, STREAM_EXIT, STREAMS };
 
@@ -62,7 +62,7 @@ void streams_close(int ends[static STREAMS]);
 /* Closes one descriptor if it is open, and sets it to -1. */
 void streams_close_one(int *fd);
 
-/* ---- pseudo-terminals ------------------------------------------------------------------------ */
+/* ---- pseudo-terminals, streams.c ------------------------------------------------------------- */
 
 /* "/dev/pts/" and a number. */
 #define TERMINAL_NAME_BYTES 32
@@ -76,7 +76,7 @@ void streams_close_one(int *fd);
 int streams_open_terminal(int *slave, char name[static TERMINAL_NAME_BYTES],
                           const struct ipc_pty *request);
 
-/* ---- the child ------------------------------------------------------------------------------- */
+/* ---- the child, child.c ---------------------------------------------------------------------- */
 
 /* Starts a child that will execute another program. */
 
@@ -107,7 +107,7 @@ pid_t child_start(int (*run)(void *argument, void *memory), void *argument);
  * the memory of this process, which is the same user's and not dumpable. */
 void child_give_back(void);
 
-/* ---- the program ----------------------------------------------------------------------------- */
+/* ---- the program, program.c ------------------------------------------------------------------ */
 
 /* Starts a session's program: the child's work from its start to execve(2). */
 
@@ -139,7 +139,7 @@ struct program {
  */
 pid_t program_start(struct program *program);
 
-/* ---- sessions -------------------------------------------------------------------------------- */
+/* ---- sessions, sessions.c -------------------------------------------------------------------- */
 
 /* The sessions of a logged-in user (RFC 4254 section 6), one for each channel: pseudo-terminals,
  * programs, their exits. The process already runs as the user: nothing here needs or gives up a
@@ -210,7 +210,7 @@ void sessions_reports(struct sessions *sessions);
  * exit pipe. */
 void sessions_reaped(struct sessions *sessions, pid_t pid, int status);
 
-/* ---- makes this process run as the user ------------------------------------------------------ */
+/* ---- makes this process run as the user, account_become.c ------------------------------------ */
 
 /*
  * Sets the supplementary groups, the real, effective and saved gid and uid, and clears the
@@ -222,7 +222,7 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status);
  */
 int account_become(const struct account *account, const struct account_groups *groups);
 
-/* ---- session_ipc.c: the table of requests ---------------------------------------------------- */
+/* ---- requests, session_ipc.c ----------------------------------------------------------------- */
 
 /* Room for any request, and its alignment. */
 union session_request {
@@ -236,7 +236,7 @@ union session_request {
 enum request_outcome session_ipc_serve(struct sessions *sessions, union session_request *request,
                                        const char **wrong);
 
-/* ---- reports of wrensshd-sftp become lines of the log ---------------------------------------- */
+/* ---- reports of wrensshd-sftp become lines of the log, streams.c ----------------------------- */
 
 /* Opens a socket pair, close-on-exec: ends[0] for this process, ends[1] for the SFTP server.
  * Returns 0, or -1 with errno. */

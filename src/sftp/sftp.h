@@ -1,3 +1,8 @@
+/*
+ * wrensshd-sftp: the SFTP server, version 3 (draft-ietf-secsh-filexfer-02), on descriptors 0 and 1.
+ * It runs as the user, in an image of its own that never held a key. This header has what its files
+ * share.
+ */
 #ifndef WREN_SFTP_H
 #define WREN_SFTP_H
 
@@ -80,10 +85,6 @@ enum sftp_open_flag {
 #define SFTP_ATTR_PERMISSIONS 0x00000004U
 #define SFTP_ATTR_TIMES       0x00000008U
 #define SFTP_ATTR_EXTENDED    0x80000000U
-
-/* wrensshd-sftp: the SFTP server, version 3 (draft-ietf-secsh-filexfer-02), on descriptors 0 and 1.
- * It runs as the user, in an image of its own that never held a key. This header has what its files
- * share. */
 
 /* Serves until the client's end. Returns the exit code, as the commands of tools.h do; a client
  * that breaks the protocol is trouble. */
@@ -228,7 +229,7 @@ void sftp_log_send(const struct sftp_report *report);
 /* With reports_files: reports a file that was closed. */
 void sftp_log_file(const struct sftp *sftp, const struct handle *handle);
 
-/* ---- requests -------------------------------------------------------------------------------- */
+/* ---- requests, sftp_requests.c --------------------------------------------------------------- */
 
 /* Answers one whole request: the bytes after the packet's length. */
 void sftp_request(struct sftp *sftp, const uint8_t *packet, size_t bytes);
@@ -306,7 +307,7 @@ void owners_show(uint32_t uid, uint32_t gid);
  * if the name is empty. False if there is no such user, or if the path is too long. */
 bool owners_home(char home[static PATH_BYTES], const char *user);
 
-/* ---- the command line, sftp_main.c ----------------------------------------------------------- */
+/* ---- the command line, sftp_options.c -------------------------------------------------------- */
 
 /* The flags of OpenSSH's server, and a few of ours. */
 struct sftp_options {

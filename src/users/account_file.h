@@ -1,3 +1,11 @@
+/*
+ * Reads passwd(5), group(5) and shadow(5) field by field. A line may be of any length, as a group
+ * may have thousands of members: the file passes through a small buffer, which is why the reader of
+ * wire/wire.h, over bytes that are all there, can't be used.
+ *
+ *     while (account_file_next(&file)) {
+ *         if (account_file_field_is(&file, ':', name) && ... && account_file_end_line(&file)) {
+ */
 #ifndef WREN_ACCOUNT_FILE_H
 #define WREN_ACCOUNT_FILE_H
 
@@ -6,13 +14,6 @@
 #include <stdint.h>
 
 #include "users.h"
-
-/* Reads passwd(5), group(5) and shadow(5) field by field. A line may be of any length, as a group
- * may have thousands of members: the file passes through a small buffer, which is why the reader of
- * wire/wire.h, over bytes that are all there, can't be used.
- *
- *     while (account_file_next(&file)) {
- *         if (account_file_field_is(&file, ':', name) && ... && account_file_end_line(&file)) { */
 
 #define ACCOUNT_FILE_BYTES 2048
 
@@ -67,7 +68,7 @@ bool account_file_number(struct account_file *file, char separator, uint64_t *nu
  * counts. */
 bool account_file_end_line(struct account_file *file);
 
-/* ---- users of /etc/passwd -------------------------------------------------------------------- */
+/* ---- users of /etc/passwd, account_file.c ---------------------------------------------------- */
 
 /* As users_find() (users.h), from /etc/passwd alone, without any name service: for the server's own
  * user, which is a local one. */

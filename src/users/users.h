@@ -35,7 +35,7 @@ struct account_groups {
     gid_t ids[LIMIT_USER_GROUPS];
 };
 
-/* ---- users and groups ------------------------------------------------------------------------ */
+/* ---- users and groups, users_nss.c or users_files.c ------------------------------------------ */
 
 /* Looks up users and groups. Meson's option `accounts` chooses the implementation. users_nss.c asks
  * the C library, and so every name service. users_files.c reads passwd(5), group(5) and shadow(5)
@@ -68,7 +68,7 @@ int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t
  * failed. Leaves no copy of the password's hash, which is in the same line. */
 int users_expiry(int64_t *day, const char *name);
 
-/* ---- the identity of the sandbox ------------------------------------------------------------- */
+/* ---- the identity of the sandbox, account_file.c --------------------------------------------- */
 
 /* The unprivileged user that the network process, the monitor after a login and the child that
  * parses keys run as. */

@@ -77,7 +77,7 @@ enum ssh_open_failure {
 /* V_S: our identification line without its CR LF (RFC 4253 section 4.2). */
 #define SSH_SERVER_VERSION "SSH-2.0-wrenssh_" WREN_VERSION
 
-/* ---- reading --------------------------------------------------------------------------------- */
+/* ---- reading, reader.c ----------------------------------------------------------------------- */
 
 /* Reads fields from a range of bytes: binary ones as RFC 4251 section 5 defines them, in packets,
  * keys and certificates, and texts of files. The bytes stay where they are; a string is a reader of
@@ -108,7 +108,7 @@ struct reader reader_string(struct reader *reader);
 /* A string of exactly `count` bytes; any other length is a failure. On failure NULL. */
 const uint8_t *reader_string_of(struct reader *reader, size_t count);
 
-/* ---- texts ----------------------------------------------------------------------------------- */
+/* ---- texts, reader.c ------------------------------------------------------------------------- */
 
 #define READER_BLANKS " \t"
 
@@ -141,7 +141,7 @@ bool reader_text(const struct reader *reader, char *text, size_t capacity);
 /* True if no getter has failed and no byte is left. */
 bool reader_end(const struct reader *reader);
 
-/* ---- writing --------------------------------------------------------------------------------- */
+/* ---- writing, writer.c ----------------------------------------------------------------------- */
 
 /* Builds messages, keys and signed data (RFC 4251 section 5). Each function appends one field. If a
  * field does not fit, nothing is written from then on; ask writer_failed() once, at the end. */
@@ -175,7 +175,7 @@ void writer_string_end(struct writer *writer, size_t mark);
 
 bool writer_failed(const struct writer *writer);
 
-/* ---- types of keys --------------------------------------------------------------------------- */
+/* ---- types of keys, ssh_key_types.c ---------------------------------------------------------- */
 
 /* The names of public key types: RFC 8709, OpenSSH's PROTOCOL.u2f and PROTOCOL.certkeys. A name
  * stands first in a key blob and in a signature, in lines of files, and in the lists of algorithms
@@ -218,7 +218,7 @@ const uint8_t *ssh_ed25519_read(struct reader blob);
  * continues with `byte flags | uint32 counter` (OpenSSH's PROTOCOL.u2f). False for any other. */
 bool ssh_signature_read(struct signature *signature, struct reader blob, bool sk);
 
-/* ---- the exchange hash ----------------------------------------------------------------------- */
+/* ---- the exchange hash, exchange_hash.c ------------------------------------------------------ */
 
 /* The hash function of a key exchange method, in steps: SHA-256 for curve25519-sha256, SHA-512 for
  * sntrup761x25519-sha512. */

@@ -12,7 +12,7 @@
 
 #include "wire.h"
 
-/* ---- input of the program -------------------------------------------------------------------- */
+/* ---- input of the program, channel_stdin.c --------------------------------------------------- */
 
 /* The input half: the client's data to the program's stdin. Data is decrypted where it was read,
  * and goes from there into the program's stdin: that of several packets in one call of writev().
@@ -79,7 +79,7 @@ void channel_stdin_send_eow(struct connection *connection, struct channel *chann
  */
 uint64_t channel_stdin_pause_until_ms(const struct connection *connection);
 
-/* ---- output of the program ------------------------------------------------------------------- */
+/* ---- output of the program, channel_stdout.c ------------------------------------------------- */
 
 /* A program's output to the client: stdout as CHANNEL_DATA, stderr as CHANNEL_EXTENDED_DATA, within
  * the client's window (RFC 4254 section 5.2). */
@@ -137,7 +137,7 @@ uint64_t pace_deadline_ms(const struct pace *pace);
 /* Forgets the client's delay: nothing is held until it has been measured again. */
 void pace_forget_delay(struct pace *pace);
 
-/* ---- modes of a terminal --------------------------------------------------------------------- */
+/* ---- modes of a terminal, tty_modes.c -------------------------------------------------------- */
 
 /* Terminal modes on the wire (RFC 4254 section 8) to Linux's termios. */
 

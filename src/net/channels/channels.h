@@ -49,7 +49,7 @@ struct pool {
     uint8_t chunks[QUEUE_CHUNKS][QUEUE_CHUNK_BYTES];
 };
 
-/* ---- a channel ------------------------------------------------------------------------------- */
+/* ---- a channel, channel.c -------------------------------------------------------------------- */
 
 /* What is known of the client's distance; all zero for a channel that has sent nothing. See
  * channel_streams.h. */
@@ -171,7 +171,7 @@ bool channel_widen_pipe(int fd, bool *widened);
 /* Closes *fd if it is open, and sets it to -1. */
 void channel_close_descriptor(int *fd);
 
-/* ---- its queue ------------------------------------------------------------------------------- */
+/* ---- its queue, channel.c -------------------------------------------------------------------- */
 
 /* Appends bytes. The caller makes sure, by the windows of its channels, that all queues of a pool
  * together hold LIMIT_WINDOWS_BYTES at most. */
@@ -183,7 +183,7 @@ const uint8_t *queue_front(const struct pool *pool, const struct queue *queue, s
 /* Removes the `count` oldest bytes; there must be as many. */
 void queue_drop(struct pool *pool, struct queue *queue, size_t count);
 
-/* ---- windows --------------------------------------------------------------------------------- */
+/* ---- windows, channel_window.c --------------------------------------------------------------- */
 
 /* How much the client may send on a channel: its window (RFC 4254 section 5.2). A window grows
  * while the program reads as fast as the client sends, and shrinks when the program stops reading.
@@ -200,7 +200,7 @@ void channel_window_consume(struct channel *channel, size_t count);
  * while our key exchange is under way. A window that grows returns more, one that shrinks less. */
 void channel_window_return(struct connection *connection, struct channel *channel);
 
-/* ---- the end of the program ------------------------------------------------------------------ */
+/* ---- the end of the program, channel_exit.c -------------------------------------------------- */
 
 /* The end of a session: exit status or signal, EOF and CLOSE (RFC 4254 sections 5.3 and 6.10), in
  * the order of the output half's states in channel_state.h; and the RFC's names of signals. */
@@ -227,7 +227,7 @@ uint32_t channel_exit_signal_number(const struct reader *name);
 /* The RFC's name of a signal, or NULL. */
 const char *channel_exit_signal_name(uint32_t number);
 
-/* ---- waiting --------------------------------------------------------------------------------- */
+/* ---- waiting, channel_poll.c ----------------------------------------------------------------- */
 
 /* What the loop waits for on behalf of the channels, and the turn that it gives them. poll() is
  * asked only about what the turn can act on: else it would return at once, over and over. */
@@ -263,7 +263,7 @@ void channel_poll_note(struct connection *connection, const struct pollfd *entri
  * CLOSE and window to the client. */
 void channel_poll_turn(struct connection *connection);
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* ---- messages, channel_messages.c ------------------------------------------------------------ */
 
 /* The messages of the connection protocol (RFC 4254 sections 4 and 5) and those of a session
  * (section 6), which channel_requests.c handles; and the log of refused forwardings. Each message

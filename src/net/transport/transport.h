@@ -14,7 +14,7 @@
 /* Handlers return the next phase: enum ssh_phase of net.h, which includes this header. */
 struct connection;
 
-/* ---- versions -------------------------------------------------------------------------------- */
+/* ---- versions, version.c --------------------------------------------------------------------- */
 
 /* The protocol version exchange (RFC 4253 section 4.2): each side first sends one identification
  * line, without its CR LF V_C of the client and V_S of the server.
@@ -33,7 +33,7 @@ bool version_read(struct connection *connection);
 /* True if V_C names OpenSSH. Only its client gets extensions that cannot be negotiated. */
 bool version_is_openssh(const struct connection *connection);
 
-/* ---- packets --------------------------------------------------------------------------------- */
+/* ---- packets, packet.c ----------------------------------------------------------------------- */
 
 /* The binary packet protocol (RFC 4253 section 6) of one direction: length, padding, sequence
  * number, encryption in place. No I/O.
@@ -98,7 +98,7 @@ size_t packet_sealed_bytes(size_t payload_bytes);
 void packet_new_keys(struct packet_direction *direction,
                      const uint8_t key[static CHACHAPOLY_KEY_BYTES], bool strict);
 
-/* ---- messages -------------------------------------------------------------------------------- */
+/* ---- messages, messages.c -------------------------------------------------------------------- */
 
 /* The small messages of the transport layer:
  *
@@ -131,7 +131,7 @@ enum ssh_phase messages_refuse_malformed(struct connection *connection, const ch
 enum ssh_phase messages_at_end(struct connection *connection, const struct reader *message,
                                const char *name);
 
-/* ---- key exchange ---------------------------------------------------------------------------- */
+/* ---- key exchange, kexinit.c and kex.c ------------------------------------------------------- */
 
 /* The key exchange, the first one and later ones: in kexinit.c KEXINIT, what we offer and the
  * choice between both offers (RFC 4253 section 7.1); in kex.c the messages from KEX_ECDH_INIT to
@@ -166,7 +166,7 @@ enum ssh_phase kex_on_wrong_guess(struct connection *connection, struct reader *
 enum ssh_phase kex_on_ecdh_init(struct connection *connection, struct reader *message);
 enum ssh_phase kex_on_newkeys(struct connection *connection, struct reader *message);
 
-/* ---- host keys ------------------------------------------------------------------------------- */
+/* ---- host keys, hostkeys.c ------------------------------------------------------------------- */
 
 /* Our host keys as the client sees them: K_S of a key exchange, and after login
  * hostkeys-00@openssh.com and hostkeys-prove-00@openssh.com (OpenSSH's PROTOCOL, section 2.5), with
