@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds and tests wrenssh. Without arguments, in about six minutes on two processors:
-#   - one build with GCC: all unit tests and all system tests; and those of encryption as on lesser processors
+# Builds and tests wrenssh. Without arguments, in five minutes on two processors:
+#   - one build with GCC: all unit tests, and the system tests that are not marked `slow`
 #   - one build with AddressSanitizer and UBSan: all unit tests
 #   - the layout of the C files, and clang-tidy on those that have changed
 # Prints a table of times, one of counts by build, and last one line: "N passed, M failed, K skipped".
@@ -19,7 +19,7 @@ cd "$top" || exit 1
 
 all=
 release=
-jobs="build_gcc build_sanitize test_gcc test_sanitize test_masked check_changed check_layout"
+jobs="build_gcc build_sanitize test_gcc test_sanitize check_changed check_layout"
 unknown() { echo "run.sh: unknown argument: $*; single tests run as tests/README.md says" >&2; exit 100; }
 case "$*" in
 '') ;;
@@ -65,15 +65,17 @@ check_changed() {
     fi
 }
 
-build_gcc() { set_up gcc gcc; }
+build_gcc() { set_up gcc gcc "$gcc_left_out"; }
+# The corpora show with sanitizers what they show here.
 test_gcc() {
     after build_gcc || return
-    run_suite gcc gcc tests --suite unit --suite system --no-suite measure --num-processes "$many"
+    # shellcheck disable=SC2086 # a list of words
+    WREN_MARKS=$gcc_marks run_suite gcc gcc tests $gcc_suites --num-processes "$many"
 }
 
 build_sanitize() {
     # A sanitizer's report names functions and lines; -g would describe all types and variables, too.
-    set_up sanitize gcc -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false
+    set_up sanitize gcc "$sanitize_left_out" -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false
 }
 test_sanitize() {
     after build_sanitize || return
@@ -95,24 +97,15 @@ test_static() {
     unset WRENSSHD WREN_BULK_MIB WREN_MARKS
 }
 
-# As on processors that have less than this one, so that it does not hide what fails there. With WREN_CPU the whole run is masked.
-test_masked() {
-    after build_gcc && [ -z "${WREN_CPU:-}" ] || return
-    for mask in baseline:'avx2\|neon' avx2:avx512f avx512:avx512ifma; do
-        grep -qw "${mask#*:}" /proc/cpuinfo || continue
-        WREN_CPU=${mask%:*} WREN_BULK_MIB=32 run_suite "masked-${mask%:*}" gcc tests --num-processes "$many" agree \
-            chacha20 chachapoly poly1305 sntrup761 sntrup761_kernel constant_time packet kex system_key_exchange \
-            system_openssh_bulk_1 system_openssh_bulk_2
-    done
-}
-
 # These measure memory and count the kernel's events: nothing else may run.
 measure() {
-    [ ! -x build/gcc/src/wrensshd ] || WREN_MARKS='not slow' run_suite gcc gcc measure --suite measure
+    [ ! -x build/gcc/src/wrensshd ] || WREN_MARKS=$gcc_marks run_suite gcc gcc measure --suite measure
 }
 
 at_once=$processors
-sanitized=
+gcc_left_out='fuzz\|bench.*\|soak' gcc_suites="--suite unit --suite system --no-suite measure --no-suite fuzz"
+gcc_marks='not slow'
+sanitize_left_out=system/hostile sanitized=
 # shellcheck source=tests/all.sh
 [ -z "$all" ] || . "$top/tests/all.sh"
 # shellcheck disable=SC2086 # a list of words

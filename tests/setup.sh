@@ -315,12 +315,15 @@ step() { # BUILD WORDS LOG COMMAND...: the end of the log is shown if the comman
     return 1
 }
 
-set_up() { # BUILD COMPILER flags of Meson's
-    build=$1 compiler=$2
-    shift 2
+# LEFT_OUT: what no test of the run starts, as a pattern of programs' paths.
+set_up() { # BUILD COMPILER LEFT_OUT flags of Meson's
+    build=$1 compiler=$2 left_out=$3
+    shift 3
     rm -rf "build/$build" "build/results/$build"
-    step "$build" "set-up" "$build-setup" env CC="$compiler" meson setup "build/$build" --werror "$@" &&
-        step "$build" "build" "$build-build" nice -n 10 ninja -C "build/$build"
+    step "$build" "set-up" "$build-setup" env CC="$compiler" meson setup "build/$build" --werror "$@" || return
+    # shellcheck disable=SC2046 # paths without blanks
+    step "$build" "build" "$build-build" nice -n 10 ninja -C "build/$build" \
+        $(ninja -C "build/$build" -t targets rule c_LINKER | grep -v "^tests/\($left_out\)/")
 }
 
 # Runs tests of a build; what fails is shown with its output. WHAT names the log and the results.

@@ -9,6 +9,8 @@ from daemon import SLOWNESS
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, Closed
 from wire_crypto import Ed25519Key
 
+pytestmark = pytest.mark.slow
+
 LINES, MIB, MARGIN_KIB, ROUNDS = 10000, 1 << 20, 256, 5
 
 # Writes the peak memory (KiB) of the daemon and all its children to a file. A process keeps the peak from before its

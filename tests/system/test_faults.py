@@ -8,6 +8,7 @@ import pytest
 from site_setup import PROJECT, find_daemon
 
 
+@pytest.mark.slow
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_a_failed_call_does_no_harm():

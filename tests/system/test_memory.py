@@ -8,7 +8,7 @@ import pytest
 import proc
 from wire import SNTRUP
 
-pytestmark = [pytest.mark.root, pytest.mark.sandbox]  # a sanitizer's runtime has memory of its own
+pytestmark = [pytest.mark.slow, pytest.mark.root, pytest.mark.sandbox]  # a sanitizer's runtime has memory of its own
 
 SLACK_KILOBYTES = 16
 STACK_KILOBYTES = 24

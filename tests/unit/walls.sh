@@ -11,6 +11,8 @@ export LC_ALL=C
 root=$1
 failed=0
 shift
+made=$(mktemp -d) || exit 1
+trap 'rm -rf "$made"' EXIT
 
 fail() {
     printf '%s\n' "$*" >&2
@@ -20,7 +22,10 @@ fail() {
 # names LIBRARY: every symbol that it defines or references, local ones too. What a compiler makes of a function, such as
 # "words.part.0" or a static variable in it, counts as the function.
 names() {
-    nm "$1" 2>/dev/null | awk 'NF >= 2 && $NF !~ /:$/ { sub(/[.].*/, "", $NF); print $NF }' | sort -u
+    kept=$made/$(echo "$1" | tr / _)
+    [ -e "$kept" ] ||
+        nm "$1" 2>/dev/null | awk 'NF >= 2 && $NF !~ /:$/ { sub(/[.].*/, "", $NF); print $NF }' | sort -u >"$kept"
+    cat "$kept"
 }
 
 # free_of WHO LIBRARY PATTERN: no symbol of the library matches.
