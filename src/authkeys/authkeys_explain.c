@@ -9,7 +9,7 @@ static struct authkeys_finding *begin_finding(struct authkeys_report *report)
 {
     struct authkeys_finding *finding = &report->findings[report->count];
     memset(finding, 0, sizeof(*finding));
-    finding->of_authorities = report->of_authorities;
+    finding->of_authorities = report->asked.of_admins ? 1 : 0;
     return finding;
 }
 
@@ -46,30 +46,20 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
     if (reader_is(&line->type, "OPENSSH")) { /* -----BEGIN OPENSSH PRIVATE KEY----- */
         return AUTHKEYS_LINE_PRIVATE;
     }
-    if (fault != AUTHKEYS_LISTED && fault != AUTHKEYS_LINE_OTHER_TYPE) {
+    if (fault == AUTHKEYS_LINE_OTHER_TYPE) {
+        authkeys_name_option(finding->option, line->type.bytes, line->type.left);
+        return report->asked.of_admins || authkeys_options_name_authority(line->options)
+                   ? AUTHKEYS_AUTHORITY_TYPE
+                   : fault;
+    }
+    if (fault != AUTHKEYS_LISTED) {
         return fault;
     }
-    enum authkeys_reason reason = authkeys_options_of_line(
-        &report->grant, &report->terms, finding->option, line->options, report->query, NULL);
-    bool is_authority = finding->of_authorities != 0 || report->terms.is_authority;
-    if (fault != AUTHKEYS_LISTED) {
-        authkeys_name_option(finding->option, line->type.bytes, line->type.left);
-        return is_authority ? AUTHKEYS_AUTHORITY_TYPE : fault;
-    }
     memcpy(finding->fingerprint, report->key.fingerprint, sizeof(finding->fingerprint));
-    if (finding->of_authorities != 0 && line->options.left > 0) {
-        return AUTHKEYS_BROKEN_OPTION;
-    }
-    /* If an authority's line forces no command, its certificates may. */
-    bool is_open = is_authority && (report->grant.flags & GRANT_FORCED) == 0;
-    if (authkeys_may_work(reason) && !report->has_shell && !is_open &&
-        !grant_needs_no_shell(&report->grant)) {
-        finding->option[0] = '\0';
-        return AUTHKEYS_NO_SHELL;
-    }
-    if (reason == AUTHKEYS_LISTED && is_authority) {
+    enum authkeys_reason reason =
+        authkeys_judge_line(&report->grant, finding->option, line->options, &report->asked);
+    if (reason == AUTHKEYS_FOR_AUTHORITY) {
         authkeys_name_option(finding->option, "cert-authority", strlen("cert-authority"));
-        reason = AUTHKEYS_FOR_AUTHORITY;
     }
     return reason;
 }
@@ -101,7 +91,7 @@ static void explain_lines(struct authkeys_report *report, int fd)
 
 static void explain_authorities(struct authkeys_report *report, const struct authkeys_file *file)
 {
-    report->of_authorities = 1;
+    report->asked.of_admins = true;
     if (file->fd >= 0) {
         explain_lines(report, file->fd);
     } else if (file->path != NULL) {
@@ -133,8 +123,7 @@ void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *
                       const struct authkeys_files *files)
 {
     const struct revoked_offer offer = {.note = note_revoked, .noted = report};
-    report->query = query;
-    report->has_shell = account->shell[0] != '\0';
+    report->asked = (struct authkeys_case){.query = query, .account = account, .by_anybody = true};
     report->may_be_revoked = files->revoked.path != NULL;
     authkeys_refuse_by_file(verdict, &files->users);
     if (files->users.fd >= 0) {

@@ -34,23 +34,13 @@ struct authkeys_report {
     struct authkeys_finding findings[LIMIT_EXPLAINED_LINES + 1];
 
     /* The child's. */
-    uint32_t of_authorities;
+    struct authkeys_case asked;
     bool may_be_revoked;
-    const struct authkeys_query *query;
-    bool has_shell;
     struct key_line line;
-    struct authkeys_line_terms terms;
     struct lines lines;
     struct key_text key;
     struct grant grant;
 };
-
-/* Whether a key with this reason can log in, perhaps from another address or as an authority. */
-static inline bool authkeys_may_work(uint32_t reason)
-{
-    return reason == AUTHKEYS_LISTED || reason == AUTHKEYS_ELSEWHERE ||
-           reason == AUTHKEYS_FOR_AUTHORITY;
-}
 
 /*
  * Fills in the report, which must be zeros: what a login with the key of each line of the user's

@@ -182,6 +182,33 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
  * do not count: such a line grants nothing. */
 bool authkeys_options_name_authority(struct reader options);
 
+/* ---- the judge of a line, authkeys_search.c -------------------------------------------------- */
+
+/* True if a key with this reason can log in, perhaps from another address or as an authority. */
+static inline bool authkeys_may_work(uint32_t reason)
+{
+    return reason == AUTHKEYS_LISTED || reason == AUTHKEYS_ELSEWHERE ||
+           reason == AUTHKEYS_FOR_AUTHORITY;
+}
+
+/* Who asks about a line. */
+struct authkeys_case {
+    const struct authkeys_query *query;
+    const struct account *account;
+    const struct certificate *certificate; /* NULL for a plain key */
+    bool of_admins;                        /* the line is of -c's file */
+    bool by_anybody; /* -T asks: the client has no address, and may have a certificate */
+};
+
+/*
+ * Judges a line that lists the key or the authority, for a login and for -T. The grant begins with
+ * what describes the key, and counts only if the reason is AUTHKEYS_LISTED. `option`, which is "",
+ * names the option that refuses. A line of -c's file is a key without options.
+ */
+enum authkeys_reason authkeys_judge_line(struct grant *grant,
+                                         char option[static AUTHKEYS_OPTION_BYTES],
+                                         struct reader options, const struct authkeys_case *asked);
+
 /* ---- reading a file, lines.c ----------------------------------------------------------------- */
 
 /* Reads a file, line by line or in pieces, through a buffer of fixed size. */

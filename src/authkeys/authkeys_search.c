@@ -60,37 +60,45 @@ static bool next_line(struct search *search)
     return false;
 }
 
-/* Judges the present line. The grant begins with what describes the key. A line of -c's file is a
- * key without options. */
-static enum authkeys_reason judge_line(const struct search *search, bool of_admins,
-                                       struct grant *grant,
-                                       char option[static AUTHKEYS_OPTION_BYTES])
+/* Whether the account needs the shell that it lacks. If an authority's line forces no command, its
+ * certificates may force our SFTP server. */
+static bool lacks_shell(const struct grant *grant, bool is_authority,
+                        const struct authkeys_case *asked)
 {
-    struct authkeys_line_terms terms = {.is_authority = of_admins};
+    bool may_force =
+        is_authority && asked->certificate == NULL && (grant->flags & GRANT_FORCED) == 0;
+    return asked->account->shell[0] == '\0' && !may_force && !grant_needs_no_shell(grant);
+}
+
+enum authkeys_reason authkeys_judge_line(struct grant *grant,
+                                         char option[static AUTHKEYS_OPTION_BYTES],
+                                         struct reader options, const struct authkeys_case *asked)
+{
+    const struct certificate *certificate = asked->certificate;
+    struct authkeys_line_terms terms = {.is_authority = asked->of_admins};
     enum authkeys_reason reason = AUTHKEYS_LISTED;
-    if (!of_admins) {
+    if (!asked->of_admins) {
         reason =
-            authkeys_options_of_line(grant, &terms, option, search->line.options, search->query,
-                                     search->is_certificate ? &search->certificate : NULL);
-    } else if (search->line.options.left > 0) {
+            authkeys_options_of_line(grant, &terms, option, options, asked->query, certificate);
+    } else if (options.left > 0) {
         reason = AUTHKEYS_BROKEN_OPTION;
     } else {
         grant->flags = GRANT_PERMISSIONS; /* only the certificate narrows it */
     }
-    if (reason != AUTHKEYS_LISTED) {
-        return reason;
+    if (reason == AUTHKEYS_LISTED && terms.is_authority != (certificate != NULL)) {
+        reason = terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_NO_AUTHORITY;
+    } else if (reason == AUTHKEYS_LISTED && certificate != NULL) {
+        reason = certificate_narrow(grant, option, certificate, asked->query);
+        bool named = terms.has_principals ? terms.names_principal
+                                          : certificate_names(certificate, asked->account->user);
+        reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
     }
-    if (terms.is_authority != search->is_certificate) {
-        return terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_NO_AUTHORITY;
+    bool may_work = reason == AUTHKEYS_LISTED || (asked->by_anybody && authkeys_may_work(reason));
+    if (may_work && lacks_shell(grant, terms.is_authority, asked)) {
+        authkeys_name_option(option, "", 0);
+        reason = AUTHKEYS_NO_SHELL;
     }
-    if (!search->is_certificate) {
-        return AUTHKEYS_LISTED;
-    }
-    reason = certificate_narrow(grant, option, &search->certificate, search->query);
-    bool named = terms.has_principals
-                     ? terms.names_principal
-                     : certificate_names(&search->certificate, search->account->user);
-    return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
+    return reason;
 }
 
 /* True, with the reason, if the file of -R revokes the key. */
@@ -113,11 +121,13 @@ static bool accept_line(struct search *search, bool of_admins)
     struct authkeys_verdict *verdict = search->verdict;
     struct grant grant = verdict->grant;
     char option[AUTHKEYS_OPTION_BYTES] = "";
-    enum authkeys_reason reason = judge_line(search, of_admins, &grant, option);
-    if (reason == AUTHKEYS_LISTED && search->account->shell[0] == '\0' &&
-        !grant_needs_no_shell(&grant)) {
-        reason = AUTHKEYS_NO_SHELL;
-    }
+    const struct authkeys_case asked = {
+        .query = search->query,
+        .account = search->account,
+        .certificate = search->is_certificate ? &search->certificate : NULL,
+        .of_admins = of_admins,
+    };
+    enum authkeys_reason reason = authkeys_judge_line(&grant, option, search->line.options, &asked);
     if (reason == AUTHKEYS_LISTED) {
         if (is_revoked(search)) {
             return true;

@@ -120,6 +120,22 @@ START_TEST(each_line)
 }
 END_TEST
 
+/* A login with a certificate finds the authority after an unknown option, and does not read the
+ * options in -c's file. */
+START_TEST(as_a_login_reads_options)
+{
+    char text[256];
+    files.authorities.path = "/authorities";
+    snprintf(text, sizeof(text), "x %s\n", key_line(1));
+    files.authorities.fd = file_of(text);
+    explain("x,cert-authority ssh-rsa AAAA\ncert-authority, ssh-rsa AAAA\n");
+    ck_assert_uint_eq(report->count, 3);
+    expect(0, 1, AUTHKEYS_AUTHORITY_TYPE, "ssh-rsa");
+    expect(1, 2, AUTHKEYS_LINE_BLANK, "");
+    expect(2, 1, AUTHKEYS_BROKEN_OPTION, "");
+}
+END_TEST
+
 /* OpenSSH takes the options before the blank; a login here refuses them. */
 START_TEST(blanks_after_commas)
 {
@@ -363,6 +379,7 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("authkeys_explain");
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_add_test(tests, each_line);
+    tcase_add_test(tests, as_a_login_reads_options);
     tcase_add_test(tests, blanks_after_commas);
     tcase_add_test(tests, no_shell);
     tcase_add_loop_test(tests, no_line, 0, 2);
