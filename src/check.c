@@ -30,24 +30,12 @@ _Static_assert(SANDBOX_SECCOMP == 0x80, "a set of layers fits an exit status");
 
 #define REMEDY(name, words, remedy) remedy "\0"
 
-/* One string, as in base.h. */
 static const char remedies_of_keys[] = "\0" AUTHKEYS_EACH_REASON(REMEDY);
+static const char remedies_of_accounts[] = "\0" ACCOUNT_EACH_REASON(REMEDY);
 
-/* How a text begins, and its remedy. After a remedy that ends with a blank comes the path or the
- * user; after wrensshd-makekey, the key directory. */
+/* How a text begins, and its remedy. After a remedy that ends with a blank comes the path; after
+ * wrensshd-makekey, the key directory. */
 static const char remedies[] =
-    /* Reasons of accounts: account_find.c. */
-    "unknown user\0useradd \0"
-    "account could\0repair /etc/shadow or the name service\0"
-    "account has expired\0usermod -e '' \0"
-    "account is\0log in as another user\0"
-    "name is\0choose a plain name\0"
-    "home directory or shell\0shorten them: usermod -d, -s\0"
-    "shell is missing\0usermod -s /bin/sh \0"
-    "root may not\0leave out -r\0"
-    "/\0remove it\0"
-    "not a member\0usermod -aG GROUP \0"
-    "not the user\0\0"
     /* Of host keys: hostkey/. */
     "Permission denied\0run it as root\0"
     "not a regular file\0put a readable file there\0"
@@ -67,7 +55,6 @@ static const char remedies[] =
     "does not hold\0\0"
     "is \0ssh-keygen -t ed25519\0"
     /* What failed, where a line has no path, or a host certificate's. */
-    "no answer\0find out which file system or name service hangs\0"
     "sandbox\0use a kernel or container that has them, or -B\0"
     "clock\0date -s\0"
     "pipe\0\0"
@@ -157,15 +144,12 @@ static void remedy_of_login(struct log_line *line, const char *user,
                             const struct login_outcome *outcome)
 {
     const struct authkeys_verdict *verdict = &outcome->keys;
-    const char *remedy = remedies_of_keys;
     const char *owner = "";
-    if (outcome->account_refused || verdict->reason == AUTHKEYS_NO_SHELL) {
-        add_other_remedy(line, outcome->reason, user);
+    if (outcome->account_refused) {
+        add_remedy(line, texts_at(remedies_of_accounts, outcome->account.reason), "", user);
         return;
     }
-    for (uint32_t reason = 0; reason < verdict->reason || *remedy == '\0'; reason++) {
-        remedy += strlen(remedy) + 1;
-    }
+    const char *remedy = texts_at(remedies_of_keys, verdict->reason);
     bool unsafe_owner = verdict->reason == AUTHKEYS_UNSAFE_OWNER;
     if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
         const struct account *account = &outcome->account.account;
@@ -178,7 +162,8 @@ static void remedy_of_login(struct log_line *line, const char *user,
                  : !unsafe_owner && (verdict->mode & 01000) != 0 ? "put it elsewhere"
                                                                  : remedy;
     }
-    add_remedy(line, remedy, owner, verdict->path);
+    bool of_user = verdict->reason == AUTHKEYS_NO_SHELL;
+    add_remedy(line, remedy, owner, of_user ? user : verdict->path);
 }
 
 /* ---- the check ------------------------------------------------------------------------------- */
@@ -291,7 +276,8 @@ static bool check_lines(const struct login *login, struct ipc_auth *request)
     if (outcome->keys.reason != AUTHKEYS_NO_CHILD) {
         waitpid(-1, NULL, 0);
     }
-    bool alone = outcome->account.reason[0] != '\0' || outcome->keys.reason == AUTHKEYS_NO_CHILD;
+    bool alone =
+        outcome->account.reason != ACCOUNT_GOOD || outcome->keys.reason == AUTHKEYS_NO_CHILD;
     if (alone || outcome->keys.reason != AUTHKEYS_NOT_LISTED || report->count == 0) {
         log_outcome(request, outcome);
     }

@@ -21,6 +21,7 @@
  * the texts, in the same order. "" means the remedy of the next one, or none if -T can't meet the
  * reason. The path follows a remedy that ends with a blank.
  */
+#define WORDS_NO_ANSWER "no answer about authorized_keys"
 #define AUTHKEYS_EACH_REASON(REASON)                                                               \
     REASON(LISTED, "key is listed", "")                                                            \
     REASON(NOT_LISTED, "key is not listed", "")                                                    \
@@ -41,8 +42,8 @@
     REASON(NO_AUTHORITY, "no line has cert-authority", "")                                         \
     REASON(PRINCIPAL, "certificate is not for this user", "")                                      \
     REASON(COMMANDS_DIFFER, "certificate and key's line force different commands", "")             \
-    /* -T takes the remedy from check.c, where an account's reason has the same text. */           \
-    REASON(NO_SHELL, ACCOUNT_NO_SHELL, "")                                                         \
+    /* The user follows. An account's reason has the same words. */                                \
+    REASON(NO_SHELL, WORDS_NO_SHELL, "usermod -s /bin/sh ")                                        \
     /* `option` names the type, which is not taken. */                                             \
     REASON(AUTHORITY_TYPE, "authority's key is ", "ssh-keygen -t ed25519")                         \
     REASON(CERT_SIGNATURE, "certificate is not signed by its authority", "")                       \
@@ -70,7 +71,7 @@
     REASON(NO_USER, "could not take on the user's rights", "")                                     \
     REASON(NOT_CONFINED, "child that reads keys could not give up its rights",                     \
            "give it root's rights and seccomp")                                                    \
-    REASON(NO_CHILD, AUTHKEYS_NO_ANSWER, "find out what hangs, or shorten the files")
+    REASON(NO_CHILD, WORDS_NO_ANSWER, "find out what hangs, or shorten the files")
 
 #define AUTHKEYS_ENUMERATOR(name, words, remedy) AUTHKEYS_##name,
 

@@ -93,6 +93,10 @@ const char *expand_path(char *out, size_t room, const char *pattern, const char 
 
 /* A table of texts is one string. Trick: no pointers. */
 
+/* In "TEXT\0TEXT\0..." returns the one with this index, counted from 0. An empty text stands for
+ * the next one. The table must have the index, and its last text must not be empty. */
+const char *texts_at(const char *table, size_t index);
+
 /*
  * In "START\0WORDS\0START\0WORDS\0..." finds the first start with which the text begins, and
  * returns its words. Empty words stand for those of the next start. The last start must be "",

@@ -84,6 +84,15 @@ const char *expand_path(char *out, size_t room, const char *pattern, const char 
     return NULL;
 }
 
+const char *texts_at(const char *table, size_t index)
+{
+    while (index > 0 || table[0] == '\0') {
+        table += strlen(table) + 1;
+        index -= index > 0 ? 1 : 0;
+    }
+    return table;
+}
+
 const char *texts_find(const char *table, const char *text, size_t bytes)
 {
     const char *words;

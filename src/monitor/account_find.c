@@ -14,8 +14,6 @@
 
 #define SECONDS_PER_DAY 86400
 
-static const char no_lookup[] = "account could not be looked up";
-
 static bool is_name_safe(const char *user)
 {
     if (user[0] == '\0' || user[0] == '-' || strcmp(user, ".") == 0 || strcmp(user, "..") == 0) {
@@ -62,14 +60,14 @@ void account_nobody(struct account *account, struct account_groups *groups)
 
 /* An account is closed from the day of its expiry on, in UTC, as usermod(8) says and PAM does. Day
  * 0 has passed. */
-static const char *judge_expiry(const char *user)
+static enum account_reason judge_expiry(const char *user)
 {
     int64_t day;
     int given = users_expiry(&day, user);
     if (given < 0) {
-        return no_lookup;
+        return ACCOUNT_NO_LOOKUP;
     }
-    return given > 0 && day <= time(NULL) / SECONDS_PER_DAY ? "account has expired" : NULL;
+    return given > 0 && day <= time(NULL) / SECONDS_PER_DAY ? ACCOUNT_EXPIRED : ACCOUNT_GOOD;
 }
 
 static bool is_member(const struct account_groups *groups, const char *name)
@@ -89,96 +87,95 @@ static bool is_shell_usable(const char *shell)
     return stat(shell, &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & 0111) != 0;
 }
 
-static const char *judge_shell(struct account *account, const char *forced_command)
+static enum account_reason judge_shell(struct account *account, const char *forced_command)
 {
     if ((forced_command != NULL && grant_is_sftp(forced_command)) ||
         is_shell_usable(account->shell)) {
-        return NULL;
+        return ACCOUNT_GOOD;
     }
     account->shell[0] = '\0';
-    return forced_command != NULL ? ACCOUNT_NO_SHELL : NULL;
+    return forced_command != NULL ? ACCOUNT_NO_SHELL : ACCOUNT_GOOD;
 }
 
-static const char *look_up(struct account *account, const char *user)
+static enum account_reason look_up(struct account *account, const char *user)
 {
     struct user entry;
     int found = users_find(&entry, user);
     if (found == 0) {
-        return "unknown user";
+        return ACCOUNT_UNKNOWN;
     }
     if (found < 0 && errno != ENAMETOOLONG) {
-        return no_lookup;
+        return ACCOUNT_NO_LOOKUP;
     }
     if (found < 0 || !copy_text(account->user, sizeof(account->user), user)) {
-        return "home directory or shell has too long a path";
+        return ACCOUNT_LONG_PATH;
     }
     const char *shell = entry.shell[0] == '\0' ? "/bin/sh" : entry.shell;
     copy_text(account->home, sizeof(account->home), entry.home);
     copy_text(account->shell, sizeof(account->shell), shell);
     account->uid = entry.uid;
     account->gid = entry.gid;
-    return NULL;
+    return ACCOUNT_GOOD;
 }
 
 /* Like pam_nologin(8), which lets only root in while one of the files exists. */
-static const char *judge_nologin(void)
+static enum account_reason judge_nologin(void)
 {
-    return access("/run/nologin", F_OK) == 0   ? "/run/nologin exists"
-           : access("/etc/nologin", F_OK) == 0 ? "/etc/nologin exists"
-                                               : NULL;
+    return access("/run/nologin", F_OK) == 0   ? ACCOUNT_RUN_NOLOGIN
+           : access("/etc/nologin", F_OK) == 0 ? ACCOUNT_ETC_NOLOGIN
+                                               : ACCOUNT_GOOD;
 }
 
-static const char *judge_account(struct account *account, const struct account_rules *rules,
-                                 uid_t own_uid)
+static enum account_reason judge_account(struct account *account, const struct account_rules *rules,
+                                         uid_t own_uid)
 {
     bool as_root = own_uid == 0;
     if (!as_root && account->uid != own_uid) {
-        return "not the user this server runs as";
+        return ACCOUNT_OTHER_USER;
     }
-    const char *shell = judge_shell(account, rules->forced_command);
-    if (shell != NULL) {
-        return shell;
+    enum account_reason reason = judge_shell(account, rules->forced_command);
+    if (reason == ACCOUNT_GOOD && as_root) {
+        reason = judge_expiry(account->user);
     }
-    const char *expiry = as_root ? judge_expiry(account->user) : NULL;
-    if (expiry != NULL) {
-        return expiry;
+    if (reason != ACCOUNT_GOOD) {
+        return reason;
     }
     if (account->uid == 0 && rules->no_root) {
-        return "root may not log in here";
+        return ACCOUNT_ROOT;
     }
     /* With that uid a user could stop the monitor and read the network process's memory. */
     if (as_root && account->uid == rules->reserved_uid) {
-        return "account is the server's own";
+        return ACCOUNT_RESERVED;
     }
-    return account->uid != 0 ? judge_nologin() : NULL;
+    return account->uid != 0 ? judge_nologin() : ACCOUNT_GOOD;
 }
 
-const char *account_find(struct account *account, struct account_groups *groups, const char *user,
-                         const struct account_rules *rules)
+enum account_reason account_find(struct account *account, struct account_groups *groups,
+                                 const char *user, const struct account_rules *rules)
 {
-    const char *reason = "name is too long or holds characters that are not allowed";
+    enum account_reason reason = ACCOUNT_WRONG_NAME;
     uid_t own_uid = geteuid();
     memset(account, 0, sizeof(*account));
     if (is_name_safe(user)) {
         reason = look_up(account, user);
     }
-    if (reason == NULL) {
+    if (reason == ACCOUNT_GOOD) {
         reason = judge_account(account, rules, own_uid);
     }
     groups->count = 0;
     groups->has_reserve = 0;
-    if (reason == NULL && (rules->groups[0] != NULL || own_uid == 0)) {
+    if (reason == ACCOUNT_GOOD && (rules->groups[0] != NULL || own_uid == 0)) {
         find_groups(groups, account);
         groups->has_reserve = is_member(groups, rules->reserve_group);
     }
-    bool is_allowed = reason != NULL || rules->groups[0] == NULL;
+    bool is_allowed = reason != ACCOUNT_GOOD || rules->groups[0] == NULL;
     for (size_t i = 0; i < LIMIT_ALLOWED_GROUPS; i++) {
         is_allowed = is_allowed || is_member(groups, rules->groups[i]);
     }
     if (!is_allowed) {
-        reason = "not a member of a group that -g names";
+        reason = ACCOUNT_NO_MEMBER;
     }
-    if (reason != NULL) {
+    if (reason != ACCOUNT_GOOD) {
         account_nobody(account, groups);
     }
     return reason;

@@ -23,8 +23,6 @@ static bool is_grant_valid(const struct grant *grant)
            environment_is_valid(grant->environment, grant->environment_bytes, false);
 }
 
-#define AUTHKEYS_NO_ANSWER "no answer about authorized_keys"
-
 static bool is_text(const char *text, size_t room)
 {
     return memchr(text, '\0', room) != NULL;
@@ -35,10 +33,10 @@ static bool is_account_valid(const struct authkeys_account *account,
                              const struct authkeys_request *request)
 {
     const struct account *found = &account->account;
-    bool named = account->reason[0] != '\0' ||
+    bool named = account->reason != ACCOUNT_GOOD ||
                  (request->query.key_type == IPC_KEY_UNSUPPORTED && !request->keyless) ||
                  strncmp(found->user, request->query.user, sizeof(found->user)) == 0;
-    return named && is_text(account->reason, sizeof(account->reason)) &&
+    return named && account->reason < ACCOUNT_REASONS &&
            is_text(found->user, sizeof(found->user)) && is_text(found->home, sizeof(found->home)) &&
            is_text(found->shell, sizeof(found->shell)) && account->groups.count >= -1 &&
            account->groups.count <= LIMIT_USER_GROUPS;
@@ -110,7 +108,7 @@ static bool read_whole(void *out, size_t bytes, const struct authkeys_request *r
 static void refuse_account(struct authkeys_account *account)
 {
     memset(account, 0, sizeof(*account));
-    memcpy(account->reason, AUTHKEYS_NO_ANSWER, sizeof(AUTHKEYS_NO_ANSWER));
+    account->reason = ACCOUNT_NO_ANSWER;
 }
 
 /* Trick: own frame; the session process would keep a copy of the caller's. */
@@ -166,14 +164,13 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
 
 const char *authkeys_words(const struct authkeys_verdict *verdict)
 {
-    /* One string: pointers to many would take more space than these. */
     static const char all[] = "\0" AUTHKEYS_EACH_REASON(WORDS);
-    const char *words = all;
-    if (verdict->reason == AUTHKEYS_MISSING || verdict->reason == AUTHKEYS_UNREADABLE) {
-        return strerror((int)verdict->error);
-    }
-    for (uint32_t reason = 0; reason < verdict->reason; reason++) {
-        words += strlen(words) + 1;
-    }
-    return words;
+    bool is_error = verdict->reason == AUTHKEYS_MISSING || verdict->reason == AUTHKEYS_UNREADABLE;
+    return is_error ? strerror((int)verdict->error) : texts_at(all, verdict->reason);
+}
+
+const char *account_words(uint32_t reason)
+{
+    static const char all[] = "\0" ACCOUNT_EACH_REASON(WORDS);
+    return texts_at(all, reason);
 }

@@ -56,20 +56,19 @@ static void end_with_monitor(const struct authkeys_request *request)
 
 static bool find_account(struct authkeys_account *found, const struct authkeys_request *request)
 {
-    const char *reason =
+    found->reason =
         account_find(&found->account, &found->groups, request->query.user, &request->rules);
-    snprintf(found->reason, sizeof(found->reason), "%s", reason != NULL ? reason : "");
     if (request->keyless) {
         /* No key, so no file is opened and nothing is parsed. */
         send_answer(found, sizeof(*found));
         leave_child(0);
     }
     /* No file can list a key of an unknown type. Searching the dummy's file takes as long. */
-    if (reason == NULL && request->query.key_type == IPC_KEY_UNSUPPORTED) {
+    if (found->reason == ACCOUNT_GOOD && request->query.key_type == IPC_KEY_UNSUPPORTED) {
         account_nobody(&found->account, &found->groups);
         return false;
     }
-    return reason == NULL;
+    return found->reason == ACCOUNT_GOOD;
 }
 
 /* Changes only the effective ids. The real and saved ones stay root's: so the user's processes

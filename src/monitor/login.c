@@ -220,13 +220,12 @@ static void decide_without_key(struct login *login, const struct ipc_auth *reque
                                struct login_outcome *outcome)
 {
     login_ask(login, request, NULL, outcome, authkeys_search);
-    const char *wrong_account = outcome->account.reason;
-    outcome->accepted = wrong_account[0] == '\0';
+    outcome->accepted = outcome->account.reason == ACCOUNT_GOOD;
     outcome->account_refused = !outcome->accepted;
     memset(&outcome->keys.grant, 0, sizeof(outcome->keys.grant));
     outcome->keys.grant.flags = GRANT_OF_PLAIN_LINE;
     snprintf(outcome->reason, sizeof(outcome->reason), "%s",
-             outcome->accepted ? "anybody may log in: -N" : wrong_account);
+             outcome->accepted ? "anybody may log in: -N" : account_words(outcome->account.reason));
 }
 
 /* Of the user, the key and the signature, the log names the first that fails, in this order. */
@@ -234,18 +233,18 @@ void login_conclude(struct login_outcome *outcome, const struct ipc_auth *reques
                     const char *wrong_key)
 {
     bool unsupported = request->key_type == IPC_KEY_UNSUPPORTED;
-    const char *wrong_account = outcome->account.reason;
-    outcome->account_refused = wrong_account[0] != '\0' || unsupported;
+    bool wrong_account = outcome->account.reason != ACCOUNT_GOOD;
+    outcome->account_refused = wrong_account || unsupported;
 
-    if (wrong_account[0] == '\0' && unsupported) {
+    if (!wrong_account && unsupported) {
         snprintf(outcome->reason, sizeof(outcome->reason),
                  is_supported(request->algorithm) ? "malformed key or signature of type %s"
                                                   : "key type %s is not supported",
                  request->algorithm);
-    } else if (wrong_account[0] != '\0' || wrong_key != NULL) {
-        bool typed = wrong_account[0] == '\0' && outcome->keys.reason == AUTHKEYS_AUTHORITY_TYPE;
+    } else if (wrong_account || wrong_key != NULL) {
+        bool typed = !wrong_account && outcome->keys.reason == AUTHKEYS_AUTHORITY_TYPE;
         snprintf(outcome->reason, sizeof(outcome->reason), "%s%s%s",
-                 wrong_account[0] != '\0' ? wrong_account : wrong_key,
+                 wrong_account ? account_words(outcome->account.reason) : wrong_key,
                  typed ? outcome->keys.option : "", typed ? ", only ed25519 is taken" : "");
     } else {
         outcome->accepted = true;

@@ -29,6 +29,32 @@
  * does this: the code of a name service, and what it has read of /etc/shadow, end with that child.
  */
 
+/*
+ * Why an account may not log in: its words in the log, and what -T says about how to remedy it. The
+ * user follows a remedy that ends with a blank.
+ */
+#define ACCOUNT_EACH_REASON(REASON)                                                                \
+    REASON(WRONG_NAME, "name is too long or holds characters that are not allowed",                \
+           "choose a plain name")                                                                  \
+    REASON(UNKNOWN, "unknown user", "useradd ")                                                    \
+    REASON(NO_LOOKUP, "account could not be looked up", "repair /etc/shadow or the name service")  \
+    REASON(LONG_PATH, "home directory or shell has too long a path",                               \
+           "shorten them: usermod -d, -s")                                                         \
+    REASON(OTHER_USER, "not the user this server runs as", "run it as root")                       \
+    REASON(NO_SHELL, WORDS_NO_SHELL, "usermod -s /bin/sh ")                                        \
+    REASON(EXPIRED, "account has expired", "usermod -e '' ")                                       \
+    REASON(ROOT, "root may not log in here", "leave out -r")                                       \
+    REASON(RESERVED, "account is the server's own", "log in as another user")                      \
+    REASON(RUN_NOLOGIN, "/run/nologin exists", "remove it")                                        \
+    REASON(ETC_NOLOGIN, "/etc/nologin exists", "remove it")                                        \
+    REASON(NO_MEMBER, "not a member of a group that -g names", "usermod -aG GROUP ")               \
+    /* Of the child that looks it up. */                                                           \
+    REASON(NO_ANSWER, WORDS_NO_ANSWER, "find out which file system or name service hangs")
+
+#define ACCOUNT_ENUMERATOR(name, words, remedy) ACCOUNT_##name,
+
+enum account_reason { ACCOUNT_GOOD, ACCOUNT_EACH_REASON(ACCOUNT_ENUMERATOR) ACCOUNT_REASONS };
+
 /* What an account must fulfil. */
 struct account_rules {
     /* -g: it must be a member of one of these; NULL after the last one, and for any */
@@ -50,10 +76,10 @@ struct account_rules {
  * which needs none. Without -e the key may force that server, and the key is judged later: then
  * the path of a shell that is not executable becomes "".
  *
- * Returns NULL, or the reason for the log; then *account and *groups are account_nobody()'s.
+ * With any reason but ACCOUNT_GOOD *account and *groups are account_nobody()'s.
  */
-const char *account_find(struct account *account, struct account_groups *groups, const char *user,
-                         const struct account_rules *rules);
+enum account_reason account_find(struct account *account, struct account_groups *groups,
+                                 const char *user, const struct account_rules *rules);
 
 /* A dummy account without rights, whose home does not exist. It replaces users who do not exist or
  * may not log in: the server does the same work for it, so that timing reveals nothing. */
@@ -66,14 +92,10 @@ void account_nobody(struct account *account, struct account_groups *groups);
  * right, and only then it parses a key, a certificate or a file (authkeys.h). The monitor receives
  * the account and the verdict as structs of fixed size. */
 
-/* Why an account may not log in, with its NUL. */
-#define AUTHKEYS_ACCOUNT_REASON_BYTES 80
-
 /* The child sends this first, before it has parsed anything that the client or a user wrote. So an
  * error in a parser can't change the account. */
 struct authkeys_account {
-    /* "" if the user may log in; else `account` is account_nobody()'s. */
-    char reason[AUTHKEYS_ACCOUNT_REASON_BYTES];
+    uint32_t reason; /* enum account_reason */
     struct account account;
     struct account_groups groups;
 };
@@ -100,9 +122,10 @@ struct authkeys_request {
 bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *verdict,
                   const struct authkeys_request *request);
 
-/* The reason in an administrator's words. After that of AUTHKEYS_AUTHORITY_TYPE the caller appends
- * the name of the type. */
+/* The reasons in an administrator's words; not of ACCOUNT_GOOD. After those of
+ * AUTHKEYS_AUTHORITY_TYPE the caller appends the name of the type. */
 const char *authkeys_words(const struct authkeys_verdict *verdict);
+const char *account_words(uint32_t reason);
 
 /* The child from fork to exit; `reply` is the writing end of its pipe to the monitor. */
 __attribute__((noreturn)) void authkeys_child(const struct authkeys_request *request, int reply);

@@ -16,7 +16,7 @@
  * it up, once for each key that is offered. */
 
 /* Why an account without an executable shell may not log in. */
-#define ACCOUNT_NO_SHELL "shell is missing or not executable"
+#define WORDS_NO_SHELL "shell is missing or not executable"
 
 struct account {
     char user[LIMIT_USER_BYTES];

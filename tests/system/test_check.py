@@ -256,28 +256,22 @@ OF_ACCOUNTS = {
     "/run/nologin exists": "remove it",
     "/etc/nologin exists": "remove it",
     "not a member of a group that -g names": "usermod -aG GROUP {user}",
+    "no answer about authorized_keys": "find out which file system or name service hangs",
 }
 
 
-def remedies_of_texts():
-    """The table of src/check.c: starts of texts, each with its remedy."""
-    with open(os.path.join(PROJECT, "src/check.c"), encoding="ascii") as file:
-        table = file.read().partition("remedies[] =")[2].partition(";")[0]
-    words = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', table)).split("\\0")
-    pairs = list(zip(words[::2], words[1::2]))
-    return [(start, next(remedy for _, remedy in pairs[i:] if remedy)) for i, (start, _) in enumerate(pairs)]
-
-
 def test_each_reason_of_an_account_has_a_remedy():
-    """None falls to the last row of the table, which only names the page."""
-    texts = []
-    for path in ("src/monitor/account_find.c", "src/users/users.h"):
+    """The table in the source has these reasons and remedies, and no other."""
+    texts = ""
+    for path in ("src/users/users.h", "src/authkeys/authkeys.h", "src/monitor/monitor_internal.h"):
         with open(os.path.join(PROJECT, path), encoding="ascii") as file:
-            texts += re.findall(r'(?:return|\?|:|=|ACCOUNT_\w+) "([^"%]+)"', file.read())
-    assert set(OF_ACCOUNTS) == {text for text in texts if " " in text}
-    for reason, remedy in OF_ACCOUNTS.items():
-        found = next(found for start, found in remedies_of_texts() if reason.startswith(start))
-        assert found == remedy.replace("{user}", ""), reason
+            texts += file.read()
+    table = re.search(r"#define ACCOUNT_EACH_REASON.*?\n\n", texts, re.S)[0]
+    named = dict(re.findall(r'#define (WORDS_\w+) "([^"]+)"', texts))
+    rows = re.findall(r'REASON\(\w+, (?:"([^"]+)"|(\w+)),[\s\\]*"([^"]+)"\)', table)
+    assert len(rows) == table.count(" REASON(")
+    assert {words or named[macro]: remedy for words, macro, remedy in rows} == {
+        words: remedy.replace("{user}", "") for words, remedy in OF_ACCOUNTS.items()}
 
 
 @pytest.mark.root

@@ -211,9 +211,10 @@ def undocumented(texts, name):
 def test_reasons_for_a_refused_login(source):
     """wrensshd-log(7) has each reason for which a login is refused: of keys, of accounts and of signatures."""
     everything = "\n".join(source.values())
-    rows = re.findall(r'\bREASON\(\w+, (?:"([^"]*)"|(\w+)),', source["authkeys.h"])
-    of_keys = [words or re.search(rf'#define {macro} "([^"]+)"', everything)[1] for words, macro in rows if words or macro]
-    of_accounts = sentences(source["account_find.c"])
+    of_keys, of_accounts = (
+        [words or re.search(rf'#define {macro} "([^"]+)"', everything)[1]
+         for words, macro in re.findall(r'\bREASON\(\w+, (?:"([^"]*)"|(\w+)),', source[name]) if words or macro]
+        for name in ("authkeys.h", "monitor_internal.h"))
     of_signatures = [words for words in sentences(source["login.c"] + source["sign.c"]) if "login request" not in words]
     assert len(of_keys) > 30 and len(of_accounts) > 10 and len(of_signatures) > 5
     listed = [words for words in of_keys if words != "key is listed"]

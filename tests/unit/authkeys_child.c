@@ -106,7 +106,7 @@ static void expect_answer(void)
     ck_assert_int_eq(read(answer[0], &account, sizeof(account)), sizeof(account));
     ck_assert_int_eq(read(answer[0], &verdict, sizeof(verdict)), sizeof(verdict));
     ck_assert_str_eq(account.account.user, "alice");
-    ck_assert_str_eq(account.reason, "");
+    ck_assert_uint_eq(account.reason, ACCOUNT_GOOD);
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
     ck_assert_str_eq(verdict.path, "alice");
 }

@@ -298,7 +298,7 @@ START_TEST(login_without_a_probe)
     ck_assert_str_eq(login.user, "alice");
     ck_assert_str_eq(entered.account.user, "alice");
     ck_assert_str_eq(entered.account.home, home);
-    ck_assert_str_eq(entered.reason, "");
+    ck_assert_uint_eq(entered.reason, ACCOUNT_GOOD);
     ck_assert_uint_eq(entered_grant.flags, GRANT_OF_PLAIN_LINE);
     ck_assert(!login.forced);
     hostkey_fingerprint(fingerprint, public_a);

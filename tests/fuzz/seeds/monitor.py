@@ -54,7 +54,7 @@ def named():
         yield f"child says {flags}", {"refuses"}, setup() + BEGIN + auth(SIGNED | ED25519, child=(flags, 0)) + END_BY_CLIENT
     for how in (1, 2, 4, 8, 16):
         yield f"child fails {how}", {"starts"}, setup() + BEGIN + auth(SIGNED | ED25519, child=(16, how, 9, 9))
-    yield "child's answer broken", {"refuses"}, setup() + BEGIN + auth(SIGNED | ED25519, child=(8, 0, 0, 81, 3)) + b"xyz" + END_BY_CLIENT
+    yield "child's answer broken", {"refuses"}, setup() + BEGIN + auth(SIGNED | ED25519, child=(8, 0, 0, 5, 3)) + b"xyz" + END_BY_CLIENT
     for what in (SIGNED | OTHER, SIGNED | ED25519, SIGNED | SK_CERT | HOSTBOUND):
         yield f"-N, request {what}", {"logs-in-anybody"}, setup(ANYBODY) + BEGIN + auth(what, 0, user=8) + END_BY_CLIENT
     yield "-N, probes", {"accepts-probe", "logs-in-anybody"}, (

@@ -286,7 +286,7 @@ static bool is_account_let_in(const struct model *model)
 {
     const struct authkeys_account *account = &model->answer.account;
     const struct account *found = &account->account;
-    return model->answer.bytes >= sizeof(*account) && account->reason[0] == '\0' &&
+    return model->answer.bytes >= sizeof(*account) && account->reason == ACCOUNT_GOOD &&
            is_text(found->user, sizeof(found->user)) &&
            strcmp(found->user, model_user(model)) == 0 &&
            is_text(found->home, sizeof(found->home)) &&

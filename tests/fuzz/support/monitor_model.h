@@ -18,10 +18,15 @@
 enum model_phase { MODEL_START, MODEL_BEFORE_LOGIN, MODEL_AFTER_LOGIN, MODEL_OVER };
 
 struct model_answer {
-    size_t bytes; /* that the monitor has read */
+    uint64_t bytes;  /* that the monitor has read */
+    uint32_t unused; /* so that the verdict follows the account, as in the pipe */
     struct authkeys_account account;
     struct authkeys_verdict verdict;
 };
+
+_Static_assert(offsetof(struct model_answer, verdict) ==
+                   offsetof(struct model_answer, account) + sizeof(struct authkeys_account),
+               "no padding between the two");
 
 struct model {
     const struct options *options;

@@ -284,7 +284,7 @@ void program_answer(const struct model *model)
     static struct authkeys_verdict verdict;
     memset(&account, 0, sizeof(account));
     memset(&verdict, 0, sizeof(verdict));
-    strcpy(account.reason, (flags & 1) ? "no such user" : "");
+    account.reason = (flags & 1) ? ACCOUNT_UNKNOWN : ACCOUNT_GOOD;
     strncpy(account.account.user, model_user(model), sizeof(account.account.user));
     account.account.user[0] ^= (flags & 2) ? 1 : 0;
     strcpy(account.account.shell, "/bin/sh");

@@ -24,17 +24,17 @@ void people_begin(const char *home)
     snprintf(people->home, sizeof(people->home), "%s", home);
 }
 
-const char *account_find(struct account *account, struct account_groups *groups, const char *user,
-                         const struct account_rules *rules)
+enum account_reason account_find(struct account *account, struct account_groups *groups,
+                                 const char *user, const struct account_rules *rules)
 {
     people->rules = *rules;
     people->lookups++;
     account_nobody(account, groups);
     if (strcmp(user, "root") == 0 && rules->no_root) {
-        return "root may not log in";
+        return ACCOUNT_ROOT;
     }
     if (strcmp(user, "alice") != 0 && strcmp(user, "bob") != 0) {
-        return "unknown user";
+        return ACCOUNT_UNKNOWN;
     }
     snprintf(account->user, sizeof(account->user), "%s", user);
     snprintf(account->home, sizeof(account->home), "%s", people->home);
@@ -42,7 +42,7 @@ const char *account_find(struct account *account, struct account_groups *groups,
     if (people->change_account != NULL) {
         people->change_account(account, groups);
     }
-    return NULL;
+    return ACCOUNT_GOOD;
 }
 
 void account_nobody(struct account *account, struct account_groups *groups)
