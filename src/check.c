@@ -33,36 +33,6 @@ _Static_assert(SANDBOX_SECCOMP == 0x80, "a set of layers fits an exit status");
 static const char remedies_of_keys[] = "\0" AUTHKEYS_EACH_REASON(REMEDY);
 static const char remedies_of_accounts[] = "\0" ACCOUNT_EACH_REASON(REMEDY);
 
-/* How a text begins, and its remedy. After a remedy that ends with a blank comes the path; after
- * wrensshd-makekey, the key directory. */
-static const char remedies[] =
-    /* Of host keys: hostkey/. */
-    "Permission denied\0run it as root\0"
-    "not a regular file\0put a readable file there\0"
-    "No such file\0\0"
-    "not \0\0"
-    "its two halves\0\0"
-    "does not match\0wrensshd-makekey \0"
-    "owned by\0chown root \0"
-    "secret key is\0chmod go= \0"
-    "public key is\0chmod go-w \0"
-    "systemd has\0\0"
-    "is not the name\0LoadCredential= in the unit\0"
-    "is protected\0ssh-keygen -p -f \0"
-    "is a public\0name the private key: leave out .pub\0"
-    "is too long\0\0"
-    "is not an OpenSSH\0this is no host key: name one, or its directory\0"
-    "does not hold\0\0"
-    "is \0ssh-keygen -t ed25519\0"
-    /* What failed, where a line has no path, or a host certificate's. */
-    "sandbox\0use a kernel or container that has them, or -B\0"
-    "clock\0date -s\0"
-    "pipe\0\0"
-    "fork\0\0"
-    "memory\0free some memory\0"
-    "host certificate\0ssh-keygen -s CA -h\0"
-    "\0see wrensshd(8)";
-
 static const struct options *checked;
 
 /* The characters that are not special to a shell. */
@@ -96,17 +66,11 @@ static void add_remedy(struct log_line *line, const char *remedy, const char *ow
     log_text(line, "remedy", text);
 }
 
-static void add_other_remedy(struct log_line *line, const char *about, const char *object)
+/* For a host key or a part of the system. wrensshd-makekey needs the key directory. */
+static void remedy_of_trouble(struct log_line *line, const char *path, const char *remedy)
 {
-    const char *remedy = texts_find(remedies, about, strlen(about));
-    add_remedy(line, remedy, "", remedy[0] == 'w' ? checked->keydir : object);
-}
-
-static void remedy_of_trouble(struct log_line *line, const char *what, const char *path,
-                              const char *reason)
-{
-    bool by_what = path == NULL || strcmp(what, "host certificate") == 0;
-    add_other_remedy(line, by_what ? what : reason, path);
+    remedy = remedy != NULL ? remedy : "see wrensshd(8)";
+    add_remedy(line, remedy, "", remedy[0] == 'w' ? checked->keydir : path);
 }
 
 /* True for the directory itself, too. */
@@ -190,14 +154,14 @@ static bool check_sandbox(const struct options *options, const struct identity *
         _exit((int)sandbox_enter(geteuid() == 0 ? identity : NULL));
     }
     if (child < 0) {
-        log_trouble("fork", NULL, strerror(errno));
+        log_advised("fork", NULL, strerror(errno), LOG_FREE_MEMORY);
         return false;
     }
     waitpid(child, &status, 0);
     bool good = monitor_judge_layers(reason, options, geteuid() == 0,
                                      WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0, true);
     if (!good) {
-        log_trouble(reason, NULL, NULL);
+        log_advised(reason, NULL, NULL, "use a kernel or container that has them, or -B");
     }
     return good;
 }
@@ -268,7 +232,7 @@ static bool check_lines(const struct login *login, struct ipc_auth *request)
     void *shared =
         mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
-        log_trouble("memory", NULL, strerror(errno));
+        log_advised("memory", NULL, strerror(errno), LOG_FREE_MEMORY);
         return false;
     }
     report = shared;
@@ -324,7 +288,7 @@ int check_run(const struct options *options)
     bool good = check_hostkey(&line, login.hostkey, options);
     good = check_sandbox(options, &identity) && good;
     if (time(NULL) < CLOCK_MIN) {
-        log_trouble("clock", NULL, "is behind: certificates may not be valid yet");
+        log_advised("clock", NULL, "is behind: certificates may not be valid yet", "date -s");
     }
     good = (options->check_user == NULL || check_user(&login, options->check_user)) && good;
     log_text(&line, "result", good ? "a login could work" : "no login could work");

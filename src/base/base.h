@@ -97,13 +97,6 @@ const char *expand_path(char *out, size_t room, const char *pattern, const char 
  * the next one. The table must have the index, and its last text must not be empty. */
 const char *texts_at(const char *table, size_t index);
 
-/*
- * In "START\0WORDS\0START\0WORDS\0..." finds the first start with which the text begins, and
- * returns its words. Empty words stand for those of the next start. The last start must be "",
- * which every text begins with, and have words.
- */
-const char *texts_find(const char *table, const char *text, size_t bytes);
-
 /* ---- time ------------------------------------------------------------------------------------ */
 
 /* Time for deadlines: milliseconds of CLOCK_MONOTONIC, which no administrator sets. */

@@ -8,7 +8,31 @@
 
 #include "base.h"
 #include "hostkey_internal.h"
+#include "log.h"
 #include "wire.h"
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
+
+#define WORDS(name, words, remedy)  words "\0"
+#define REMEDY(name, words, remedy) remedy "\0"
+
+const char *hostkey_words(enum hostkey_fault fault)
+{
+    static const char all[] = "\0" HOSTKEY_EACH_FAULT(WORDS);
+    bool failed = fault == FAULT_ERROR || fault == FAULT_NO_RIGHT || fault == FAULT_NO_FILE;
+    return failed ? strerror(errno) : texts_at(all, fault);
+}
+
+enum hostkey_fault hostkey_error(void)
+{
+    return errno == EACCES ? FAULT_NO_RIGHT : errno == ENOENT ? FAULT_NO_FILE : FAULT_ERROR;
+}
+
+void hostkey_log_fault(const char *what, const char *path, enum hostkey_fault fault)
+{
+    static const char remedies[] = "\0" HOSTKEY_EACH_FAULT(REMEDY);
+    log_advised(what, path, hostkey_words(fault), texts_at(remedies, fault));
+}
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -28,26 +52,23 @@ const struct hostkey_file hostkey_secret_file = {
     .mode = 0600,
 };
 
-static enum hostkey_state state_of_error(const char **reason)
+static enum hostkey_state state_of_error(enum hostkey_fault *fault)
 {
-    *reason = strerror(errno);
+    *fault = hostkey_error();
     return errno == ENOENT ? HOSTKEY_MISSING : HOSTKEY_FAILED;
 }
 
-/* NULL for none. */
-static const char *judge_file(const struct stat *found, mode_t forbidden)
+static enum hostkey_fault judge_file(const struct stat *found, mode_t forbidden)
 {
     if (!S_ISREG(found->st_mode)) {
-        return "not a regular file";
+        return FAULT_NOT_REGULAR;
     }
     if (forbidden != 0 && found->st_uid != 0 && found->st_uid != geteuid()) {
-        return "owned by neither root nor the server's user";
+        return FAULT_OWNER;
     }
-    if ((found->st_mode & forbidden) == 0) {
-        return NULL;
-    }
-    return (forbidden & 0004) != 0 ? "secret key is accessible by group or others"
-                                   : "public key is writable by group or others";
+    return (found->st_mode & forbidden) == 0 ? FAULT_NONE
+           : (forbidden & 0004) != 0         ? FAULT_SECRET_MODE
+                                             : FAULT_PUBLIC_MODE;
 }
 
 /* Returns 0 if exactly `bytes` were there to read, from the start: another process may share the
@@ -70,42 +91,42 @@ static int read_exactly(int fd, uint8_t *out, size_t bytes)
 }
 
 enum hostkey_state hostkey_read(int fd, mode_t forbidden, void *out, size_t room, size_t *count,
-                                const char **reason)
+                                enum hostkey_fault *fault)
 {
     struct stat found;
     *count = 0;
     if (fstat(fd, &found) != 0) {
-        return state_of_error(reason);
+        return state_of_error(fault);
     }
-    *reason = judge_file(&found, forbidden);
-    if (*reason != NULL) {
+    *fault = judge_file(&found, forbidden);
+    if (*fault != FAULT_NONE) {
         return HOSTKEY_UNSAFE;
     }
     if (found.st_size > (off_t)room) {
-        *reason = "is too long";
+        *fault = FAULT_TOO_LONG;
         return HOSTKEY_DAMAGED;
     }
     if (read_exactly(fd, out, (size_t)found.st_size) != 0) {
         sodium_memzero(out, (size_t)found.st_size);
-        return state_of_error(reason);
+        return state_of_error(fault);
     }
     *count = (size_t)found.st_size;
     return HOSTKEY_GOOD;
 }
 
 enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out,
-                                     const char **reason)
+                                     enum hostkey_fault *fault)
 {
     size_t count;
     int fd = lease_open(directory, file->name);
     memset(out, 0, file->bytes);
     if (fd < 0) {
-        return state_of_error(reason);
+        return state_of_error(fault);
     }
-    enum hostkey_state state = hostkey_read(fd, file->forbidden, out, file->bytes, &count, reason);
+    enum hostkey_state state = hostkey_read(fd, file->forbidden, out, file->bytes, &count, fault);
     if (state == HOSTKEY_DAMAGED || (state == HOSTKEY_GOOD && count != file->bytes)) {
         sodium_memzero(out, count);
-        *reason = file->bytes == 64 ? "not 64 bytes long" : "not 32 bytes long";
+        *fault = file->bytes == 64 ? FAULT_NOT_64_BYTES : FAULT_NOT_32_BYTES;
         state = HOSTKEY_DAMAGED;
     }
     close(fd);

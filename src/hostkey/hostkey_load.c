@@ -33,18 +33,18 @@ struct origin {
 
 #define CREDENTIAL_LABEL "credential:"
 
-/* `credential:NAME` to a path. Returns NULL, or what is wrong. */
-static const char *find_credential(char path[static LIMIT_PATH_BYTES], const char *name)
+/* `credential:NAME` to a path. */
+static enum hostkey_fault find_credential(char path[static LIMIT_PATH_BYTES], const char *name)
 {
     const char *directory = getenv("CREDENTIALS_DIRECTORY");
     if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL) {
-        return "is not the name of a credential";
+        return FAULT_CREDENTIAL;
     }
     if (directory == NULL || directory[0] != '/') {
-        return "systemd has handed over no credentials: CREDENTIALS_DIRECTORY is not set";
+        return FAULT_NO_CREDENTIALS;
     }
     int length = snprintf(path, LIMIT_PATH_BYTES, "%s/%s", directory, name);
-    return length < 0 || length >= LIMIT_PATH_BYTES ? "has too long a path" : NULL;
+    return length < 0 || length >= LIMIT_PATH_BYTES ? FAULT_LONG_PATH : FAULT_NONE;
 }
 
 /* Opens what `keydir` names. On failure `fd` is -1 and errno says why; it is 0 if `keydir` can't
@@ -56,9 +56,9 @@ static void open_origin(struct origin *origin, const char *keydir)
     origin->name = credential ? origin->path : keydir;
     origin->forbidden = credential ? FORBIDDEN_OF_CREDENTIAL : FORBIDDEN_OF_SECRET;
     if (credential) {
-        const char *wrong = find_credential(origin->path, keydir + strlen(CREDENTIAL_LABEL));
-        if (wrong != NULL) {
-            log_trouble("host key", keydir, wrong);
+        enum hostkey_fault fault = find_credential(origin->path, keydir + strlen(CREDENTIAL_LABEL));
+        if (fault != FAULT_NONE) {
+            hostkey_log_fault("host key", keydir, fault);
             errno = 0;
             return;
         }
@@ -74,7 +74,7 @@ static int refuse_origin(const struct origin *origin, int *status)
                        error == ELOOP || error == ENAMETOOLONG || error == ENXIO;
     *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
     if (error != 0) {
-        log_trouble("key directory", origin->name, strerror(error));
+        hostkey_log_fault("key directory", origin->name, hostkey_error());
     }
     return -1;
 }
@@ -100,31 +100,31 @@ static bool has_pair(const struct origin *directory)
 
 /* Logs a key that can't be used. The exit code is 100 if the administrator can correct it, 111 if
  * the system failed; after HOSTKEY_FAILED errno decides. */
-static int refuse(const char *path, enum hostkey_state state, const char *reason, int *status)
+static int refuse(const char *path, enum hostkey_state state, enum hostkey_fault fault, int *status)
 {
     bool given_wrong =
         state != HOSTKEY_FAILED || errno == EACCES || errno == EPERM || errno == ELOOP;
     *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
-    log_trouble("host key", path, reason);
+    hostkey_log_fault("host key", path, fault);
     return -1;
 }
 
 /* ---- tinysshd's pair ------------------------------------------------------------------------- */
 
 static int refuse_in(const struct origin *directory, const struct hostkey_file *file,
-                     enum hostkey_state state, const char *reason, int *status)
+                     enum hostkey_state state, enum hostkey_fault fault, int *status)
 {
     char path[LIMIT_PATH_BYTES];
     snprintf(path, sizeof(path), "%s/%s", directory->name, file->name);
-    return refuse(path, state, reason, status);
+    return refuse(path, state, fault, status);
 }
 
 static int read_or_log(const struct origin *directory, const struct hostkey_file *file,
                        uint8_t *out, int *status)
 {
-    const char *reason;
-    enum hostkey_state state = hostkey_read_file(directory->fd, file, out, &reason);
-    return state == HOSTKEY_GOOD ? 0 : refuse_in(directory, file, state, reason, status);
+    enum hostkey_fault fault;
+    enum hostkey_state state = hostkey_read_file(directory->fd, file, out, &fault);
+    return state == HOSTKEY_GOOD ? 0 : refuse_in(directory, file, state, fault, status);
 }
 
 static int load_pair(struct hostkey_pair *pair, const struct origin *directory, bool only_public,
@@ -139,12 +139,12 @@ static int load_pair(struct hostkey_pair *pair, const struct origin *directory, 
         return -1;
     }
     if (!hostkey_derive(derived, pair->secret_key)) {
-        return refuse_in(directory, &hostkey_secret_file, HOSTKEY_DAMAGED,
-                         "its two halves do not match", status);
+        return refuse_in(directory, &hostkey_secret_file, HOSTKEY_DAMAGED, FAULT_TWO_HALVES,
+                         status);
     }
     if (memcmp(derived, pair->public_key, sizeof(derived)) != 0) {
-        return refuse_in(directory, &hostkey_public_file, HOSTKEY_DAMAGED,
-                         "does not match the secret key", status);
+        return refuse_in(directory, &hostkey_public_file, HOSTKEY_DAMAGED, FAULT_OTHER_PUBLIC,
+                         status);
     }
     return 0;
 }
@@ -159,18 +159,18 @@ static int load_openssh(struct hostkey_pair *pair, const struct origin *file, bo
 {
     char text[OPENSSH_KEY_FILE_BYTES];
     size_t count;
-    const char *reason;
+    enum hostkey_fault fault;
     enum hostkey_state state =
-        hostkey_read(file->fd, file->forbidden, text, sizeof(text), &count, &reason);
-    const char *unsafe = reason;
+        hostkey_read(file->fd, file->forbidden, text, sizeof(text), &count, &fault);
+    enum hostkey_fault unsafe = fault;
     if (state == HOSTKEY_GOOD ||
         (state == HOSTKEY_UNSAFE &&
-         hostkey_read(file->fd, 0, text, sizeof(text), &count, &reason) == HOSTKEY_GOOD)) {
-        reason = is_public ? openssh_key_parse_public(pair->public_key, text, count)
-                           : openssh_key_parse(pair, text, count);
+         hostkey_read(file->fd, 0, text, sizeof(text), &count, &fault) == HOSTKEY_GOOD)) {
+        fault = is_public ? openssh_key_parse_public(pair->public_key, text, count)
+                          : openssh_key_parse(pair, text, count);
     }
-    reason = reason != NULL ? reason : unsafe;
-    int result = reason == NULL ? 0 : refuse(file->name, state, reason, status);
+    fault = fault != FAULT_NONE ? fault : unsafe;
+    int result = fault == FAULT_NONE ? 0 : refuse(file->name, state, fault, status);
     sodium_memzero(text, count);
     return result;
 }
@@ -184,7 +184,8 @@ static int load_beside(struct hostkey_pair *pair, const struct origin *file, int
         beside.fd = lease_open(AT_FDCWD, beside.path);
     }
     if (beside.fd < 0) {
-        return refuse(file->name, HOSTKEY_MISSING, strerror(EACCES), status);
+        errno = EACCES;
+        return refuse(file->name, HOSTKEY_MISSING, FAULT_NO_RIGHT, status);
     }
     int result = load_openssh(pair, &beside, true, status);
     close(beside.fd);
@@ -201,7 +202,7 @@ static int load_openssh_in(struct hostkey_pair *pair, const struct origin *direc
         return only_public && errno == EACCES
                    ? load_beside(pair, &file, status)
                    : refuse(file.name, only_public ? HOSTKEY_MISSING : HOSTKEY_FAILED,
-                            strerror(errno), status);
+                            hostkey_error(), status);
     }
     int result = load_openssh(pair, &file, false, status);
     close(file.fd);
@@ -210,26 +211,31 @@ static int load_openssh_in(struct hostkey_pair *pair, const struct origin *direc
 
 /* ---- the certificate ------------------------------------------------------------------------- */
 
+static void refuse_certificate(const char *path, const char *reason)
+{
+    log_advised("host certificate", path, reason, "ssh-keygen -s CA -h");
+}
+
 /* A missing certificate is not logged; a wrong one is logged and left out. */
 static void load_certificate(struct hostkey *key, int directory, const char *name, const char *path)
 {
     char text[HOST_CERTIFICATE_FILE_BYTES];
     size_t count;
-    const char *reason;
+    enum hostkey_fault fault;
     int fd = lease_open(directory, name);
     if (fd < 0) {
         if (errno != ENOENT) {
-            log_trouble("host certificate", path, strerror(errno));
+            refuse_certificate(path, strerror(errno));
         }
         return;
     }
-    if (hostkey_read(fd, FORBIDDEN_OF_PUBLIC, text, sizeof(text), &count, &reason) ==
-        HOSTKEY_GOOD) {
-        reason = host_certificate_parse(key->certificate, &key->certificate_bytes, text, count,
-                                        key->first.public_key);
-    }
+    hostkey_read(fd, FORBIDDEN_OF_PUBLIC, text, sizeof(text), &count, &fault);
+    const char *reason = fault != FAULT_NONE
+                             ? hostkey_words(fault)
+                             : host_certificate_parse(key->certificate, &key->certificate_bytes,
+                                                      text, count, key->first.public_key);
     if (reason != NULL) {
-        log_trouble("host certificate", path, reason);
+        refuse_certificate(path, reason);
     }
     close(fd);
 }

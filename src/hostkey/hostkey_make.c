@@ -91,10 +91,10 @@ static int write_or_log(const struct finding *finding, const struct hostkey_file
 static int examine_file(const struct finding *finding, const struct hostkey_file *file,
                         uint8_t *out, enum hostkey_state *state)
 {
-    const char *reason;
-    *state = hostkey_read_file(finding->directory, file, out, &reason);
+    enum hostkey_fault fault;
+    *state = hostkey_read_file(finding->directory, file, out, &fault);
     bool needs_administrator = *state == HOSTKEY_UNSAFE || *state == HOSTKEY_FAILED;
-    return needs_administrator ? give_up(finding, "host key", file, reason) : 0;
+    return needs_administrator ? give_up(finding, "host key", file, hostkey_words(fault)) : 0;
 }
 
 static int look_at_pair(struct finding *finding)

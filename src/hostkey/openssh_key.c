@@ -30,15 +30,15 @@
 /* Decoded, a file of the largest size. */
 #define DECODED_BYTES (OPENSSH_KEY_FILE_BYTES / 4 * 3)
 
-static const char damaged[] = "is a damaged OpenSSH private key";
-
 /* ---- armour ---------------------------------------------------------------------------------- */
 
-static const char other_texts[] =
-    "-----BEGIN \0is an old PEM key, not one in OpenSSH's format (ssh-keygen -t ed25519)\0"
-    "ssh-\0is a public key, not a private one\0"
-    "PuTTY-User-Key-File\0is a key of PuTTY, not one in OpenSSH's format\0"
-    "\0is not an OpenSSH private key";
+static enum hostkey_fault name_other_text(struct reader text)
+{
+    return reader_take(&text, "-----BEGIN ")           ? FAULT_PEM
+           : reader_take(&text, "ssh-")                ? FAULT_PUBLIC
+           : reader_take(&text, "PuTTY-User-Key-File") ? FAULT_PUTTY
+                                                       : FAULT_NO_KEY;
+}
 
 /* Decodes what follows the first marker: base64 in lines, the last marker, line ends. */
 static bool decode_armour(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes,
@@ -56,11 +56,14 @@ static bool decode_armour(uint8_t decoded[static DECODED_BYTES], size_t *decoded
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-static const char other_types[] = "ssh-rsa\0is an RSA key; the host key must be ed25519\0"
-                                  "ecdsa-\0is an ECDSA key; the host key must be ed25519\0"
-                                  "ssh-dss\0is a DSA key; the host key must be ed25519\0"
-                                  "sk-\0is a FIDO key; the host key must be ed25519\0"
-                                  "\0is a key of another type; the host key must be ed25519";
+static enum hostkey_fault name_other_type(struct reader type)
+{
+    return reader_take(&type, "ssh-rsa")   ? FAULT_RSA
+           : reader_take(&type, "ecdsa-")  ? FAULT_ECDSA
+           : reader_take(&type, "ssh-dss") ? FAULT_DSA
+           : reader_take(&type, "sk-")     ? FAULT_FIDO
+                                           : FAULT_OTHER_TYPE;
+}
 
 static bool is_counted_up(const struct reader *padding)
 {
@@ -73,30 +76,30 @@ static bool is_counted_up(const struct reader *padding)
 }
 
 /* All copies of the public key must be the one that the seed gives. */
-static const char *read_private_part(struct reader part, const uint8_t *outer_public_key,
-                                     struct hostkey_pair *pair)
+static enum hostkey_fault read_private_part(struct reader part, const uint8_t *outer_public_key,
+                                            struct hostkey_pair *pair)
 {
     uint8_t derived[32];
     if (part.left % 8 != 0 || reader_u32(&part) != reader_u32(&part)) {
-        return damaged;
+        return FAULT_DAMAGED;
     }
     struct reader type = reader_string(&part);
     const uint8_t *inner_public_key = reader_string_of(&part, 32);
     const uint8_t *secret = reader_string_of(&part, 64);
     reader_string(&part); /* comment */
     if (part.failed || !reader_is(&type, SSH_ED25519) || !is_counted_up(&part)) {
-        return damaged;
+        return FAULT_DAMAGED;
     }
     if (!hostkey_derive(derived, secret) || memcmp(inner_public_key, derived, 32) != 0 ||
         memcmp(outer_public_key, derived, 32) != 0) {
-        return "holds a public and a secret key that do not match";
+        return FAULT_TWO_KEYS;
     }
     memcpy(pair->public_key, derived, 32);
     memcpy(pair->secret_key, secret, 64);
-    return NULL;
+    return FAULT_NONE;
 }
 
-static const char *read_decoded(struct reader file, struct hostkey_pair *pair)
+static enum hostkey_fault read_decoded(struct reader file, struct hostkey_pair *pair)
 {
     const uint8_t *magic = reader_bytes(&file, sizeof(MAGIC));
     struct reader cipher = reader_string(&file);
@@ -109,66 +112,66 @@ static const char *read_decoded(struct reader file, struct hostkey_pair *pair)
     struct reader type = reader_string(&public_part);
 
     if (magic == NULL || memcmp(magic, MAGIC, sizeof(MAGIC)) != 0 || file.failed) {
-        return damaged;
+        return FAULT_DAMAGED;
     }
     if (!reader_is(&cipher, "none")) {
-        return "is protected by a passphrase; a copy without one is needed (ssh-keygen -p)";
+        return FAULT_PASSPHRASE;
     }
     if (!reader_is(&kdf, "none") || kdf_options.left != 0) {
-        return damaged;
+        return FAULT_DAMAGED;
     }
     if (keys != 1) {
-        return "does not hold exactly one key";
+        return FAULT_NOT_ONE_KEY;
     }
     if (!public_part.failed && !reader_is(&type, SSH_ED25519)) {
-        return texts_find(other_types, (const char *)type.bytes, type.left);
+        return name_other_type(type);
     }
     if (outer_public_key == NULL || !reader_end(&file)) {
-        return damaged;
+        return FAULT_DAMAGED;
     }
     return read_private_part(private_part, outer_public_key, pair);
 }
 
-const char *openssh_key_parse(struct hostkey_pair *pair, const char *text, size_t count)
+enum hostkey_fault openssh_key_parse(struct hostkey_pair *pair, const char *text, size_t count)
 {
     uint8_t decoded[DECODED_BYTES];
     size_t decoded_bytes = 0;
-    const char *reason = damaged;
+    enum hostkey_fault fault = FAULT_DAMAGED;
     memset(pair, 0, sizeof(*pair));
     struct reader rest = reader_over(text, count);
     if (!reader_take(&rest, BEGIN)) {
-        return texts_find(other_texts, text, count);
+        return name_other_text(rest);
     }
     if (decode_armour(decoded, &decoded_bytes, rest)) {
-        reason = read_decoded(reader_over(decoded, decoded_bytes), pair);
+        fault = read_decoded(reader_over(decoded, decoded_bytes), pair);
     }
     /* No more can have been written, even by a decoder that failed. */
     sodium_memzero(decoded, count < sizeof(decoded) ? count : sizeof(decoded));
-    return reason;
+    return fault;
 }
 
-const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *text, size_t count)
+enum hostkey_fault openssh_key_parse_public(uint8_t public_key[static 32], const char *text,
+                                            size_t count)
 {
-    static const char damaged_public[] = "is a damaged public key";
     uint8_t blob[HOSTKEY_BLOB_BYTES];
     size_t bytes = 0;
     struct reader line = reader_over(text, count);
     memset(public_key, 0, 32);
     if (!reader_take(&line, SSH_ED25519 " ")) {
-        return "is not a public key of the type " SSH_ED25519;
+        return FAULT_NO_PUBLIC_KEY;
     }
     const size_t encoded = sizeof(blob) / 3 * 4;
     const uint8_t *base64 = reader_bytes(&line, encoded);
     if (base64 == NULL || !base64_decode(blob, sizeof(blob), &bytes, (const char *)base64, encoded,
                                          NULL, sodium_base64_VARIANT_ORIGINAL)) {
-        return damaged_public;
+        return FAULT_DAMAGED_PUBLIC;
     }
     const uint8_t *found = ssh_ed25519_read(reader_over(blob, bytes));
     if (found == NULL) {
-        return damaged_public;
+        return FAULT_DAMAGED_PUBLIC;
     }
     memcpy(public_key, found, 32);
-    return NULL;
+    return FAULT_NONE;
 }
 
 /* ---- host certificates ----------------------------------------------------------------------- */
@@ -183,7 +186,7 @@ const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *
 
 #define TYPE_HOST 2
 
-static const char damaged_certificate[] = "is a damaged certificate";
+static const char damaged[] = "is a damaged certificate";
 
 static const char *check_certificate(struct reader blob, const uint8_t public_key[static 32])
 {
@@ -203,7 +206,7 @@ static const char *check_certificate(struct reader blob, const uint8_t public_ke
 
     if (!reader_end(&blob) || !reader_is(&type, SSH_ED25519_CERT) || authority.left == 0 ||
         signature.left == 0) {
-        return damaged_certificate;
+        return damaged;
     }
     if (kind != TYPE_HOST) {
         return "is a certificate of a user, not of a host (ssh-keygen -s CA -h)";
@@ -221,7 +224,7 @@ const char *host_certificate_parse(uint8_t certificate[static LIMIT_HOST_CERTIFI
                                    const uint8_t public_key[static 32])
 {
     struct reader line = reader_over(text, count);
-    const char *reason = damaged_certificate;
+    const char *reason = damaged;
     size_t bytes = 0;
     *certificate_bytes = 0;
     if (!reader_take(&line, SSH_ED25519_CERT " ")) {

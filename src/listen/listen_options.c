@@ -10,19 +10,19 @@
 #define INDENT "                       "
 
 /* The rows, in the order of the usage, with what each adds to it. At the end the error of a wrong
- * value, as texts_find() finds it. */
+ * value, for texts_at(). */
 #define FLAGS_INTO struct listener
 #define FLAGS(ROW)                                                                                 \
     ROW('c', FLAG_NUMBER, clients.limit, 1, LIMIT_LISTEN_CONNECTIONS, "[-c most at once (688)] ",  \
-        "c\0-c and -s take 1 to 1024\0")                                                           \
+        "\0")                                                                                      \
     ROW('s', FLAG_NUMBER, clients.limit_per_source, 1, LIMIT_LISTEN_CONNECTIONS,                   \
-        "[-s most from one address (516)]\n", "s\0-c and -s take 1 to 1024\0")                     \
-    ROW('b', FLAG_OWN_VALUE, address, 0, 0, INDENT "[-b address] ", "b\0-b takes an IP address\0") \
+        "[-s most from one address (516)]\n", "-c and -s take 1 to 1024\0")                        \
+    ROW('b', FLAG_OWN_VALUE, address, 0, 0, INDENT "[-b address] ", "-b takes an IP address\0")    \
     ROW('i', FLAG_TEXT, interface, 1, IF_NAMESIZE - 1, "[-i interface] ",                          \
-        "i\0-i takes an interface\0")                                                              \
-    ROW('l', FLAG_OWN, clients, 0, 0, "[-l: log to syslog]\n", "")                                 \
+        "-i takes an interface\0")                                                                 \
+    ROW('l', FLAG_OWN, clients, 0, 0, "[-l: log to syslog]\n", "\0")                               \
     ROW('k', FLAG_OWN_VALUE, last_seconds, 0, 0,                                                   \
-        INDENT "[-k seconds before all is killed at the end] ", "k\0-k takes 0 to 3600\0")
+        INDENT "[-k seconds before all is killed at the end] ", "-k takes 0 to 3600\0")
 #define WRONG_VALUE(letter, kind, field, least, most, help, wrong) wrong
 
 static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
@@ -90,9 +90,9 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
             return -1;
         }
         if (!take_listen_flag(listener, &flags, flag)) {
-            const char letter = (char)flags.letter;
             return flag > 0 || flag == FLAGS_WRONG
-                       ? flags_refuse(&flags, texts_find(wrong_values, &letter, 1), NULL)
+                       ? flags_refuse(&flags, texts_at(wrong_values, (size_t)(flags.row - known)),
+                                      NULL)
                        : flags_refuse_letter(&flags, flag);
         }
     }

@@ -28,7 +28,7 @@ static struct {
     int facility; /* of syslog */
     bool journal; /* stderr is systemd's journal, which adds name and pid itself */
     pid_t pid;    /* of the process that opened the log; 0: not open yet */
-    void (*advise)(struct log_line *, const char *, const char *, const char *); /* or NULL */
+    void (*advise)(struct log_line *, const char *, const char *); /* or NULL */
 } settings = {.name = "wrensshd", .shown = LOG_EVENT, .facility = LOG_AUTH};
 
 /* Lines lost since the last line that was written. */
@@ -287,6 +287,11 @@ void log_finish(void)
 
 void log_trouble(const char *what, const char *path, const char *reason)
 {
+    log_advised(what, path, reason, NULL);
+}
+
+void log_advised(const char *what, const char *path, const char *reason, const char *remedy)
+{
     struct log_line line;
     log_begin(&line, "trouble");
     log_text(&line, "what", what);
@@ -297,12 +302,12 @@ void log_trouble(const char *what, const char *path, const char *reason)
         log_text(&line, "reason", reason);
     }
     if (settings.advise != NULL) {
-        settings.advise(&line, what, path, reason);
+        settings.advise(&line, path, remedy);
     }
     log_end(&line, LOG_TROUBLE);
 }
 
-void log_advise(void (*advise)(struct log_line *, const char *, const char *, const char *))
+void log_advise(void (*advise)(struct log_line *, const char *, const char *))
 {
     settings.advise = advise;
 }

@@ -97,9 +97,15 @@ void log_finish(void);
 /* `event=trouble what=… path=… reason=…` at LOG_TROUBLE; path and reason may be NULL. */
 void log_trouble(const char *what, const char *path, const char *reason);
 
-/* For -T: from now on `advise` may add to each such line. */
-void log_advise(void (*advise)(struct log_line *line, const char *what, const char *path,
-                               const char *reason));
+/* The same, with what to do about it: -T shows that. */
+void log_advised(const char *what, const char *path, const char *reason, const char *remedy);
+
+/* Of what fails for lack of it. */
+#define LOG_FREE_MEMORY "free some memory"
+
+/* For -T: from now on `advise` adds to each such line. The remedy is NULL if the caller knows none.
+ */
+void log_advise(void (*advise)(struct log_line *line, const char *path, const char *remedy));
 
 /* ---- a rate of lines, log.c ------------------------------------------------------------------ */
 

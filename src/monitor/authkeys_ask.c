@@ -143,12 +143,12 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
     memset(verdict, 0, sizeof(*verdict));
     verdict->reason = AUTHKEYS_NO_CHILD;
     if (!piped) {
-        log_trouble("pipe", NULL, strerror(errno));
+        log_advised("pipe", NULL, strerror(errno), LOG_FREE_MEMORY);
         return false;
     }
     close(ends[1]);
     if (child < 0) {
-        log_trouble("fork", NULL, strerror(errno));
+        log_advised("fork", NULL, strerror(errno), LOG_FREE_MEMORY);
     } else {
         listed = read_answer(account, verdict, request, ends[0]);
     }

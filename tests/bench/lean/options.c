@@ -93,22 +93,22 @@ static void take_key(struct options *options, const char *name, char *path)
     }
     size_t count = fread(text, 1, sizeof(text), file);
     fclose(file);
-    const char *wrong = openssh_key_parse(&options->key, text, count);
-    if (wrong != NULL) {
-        fail(name, "%s %s", path, wrong);
+    enum hostkey_fault wrong = openssh_key_parse(&options->key, text, count);
+    if (wrong != FAULT_NONE) {
+        fail(name, "%s %s", path, hostkey_words(wrong));
     }
     options->has_key = true;
 }
 
 static void take_host_key(struct options *options, const char *name, char *text)
 {
-    const char *wrong = NULL;
+    enum hostkey_fault wrong = FAULT_NONE;
     options->any_host_key = strcmp(text, "any") == 0;
     if (!options->any_host_key) {
         wrong = openssh_key_parse_public(options->host_key, text, strlen(text));
     }
-    if (wrong != NULL) {
-        usage("--%s: \"%s\" %s", name, text, wrong);
+    if (wrong != FAULT_NONE) {
+        usage("--%s: \"%s\" %s", name, text, hostkey_words(wrong));
     }
     options->has_host_key = true;
 }
