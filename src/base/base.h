@@ -6,6 +6,7 @@
 #ifndef WREN_BASE_H
 #define WREN_BASE_H
 
+#include <errno.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -164,6 +165,25 @@ enum descriptor_number {
 #define CALL_LANDLOCK_CREATE_RULESET CALL_NUMBER(444)
 #define CALL_LANDLOCK_ADD_RULE       CALL_NUMBER(445)
 #define CALL_LANDLOCK_RESTRICT_SELF  CALL_NUMBER(446)
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* write(2) until all bytes are written. False, with errno, if it fails before. */
+static inline bool write_all(int fd, const uint8_t *bytes, size_t count)
+{
+    while (count > 0) {
+        ssize_t written = write(fd, bytes, count);
+        if (written < 0 && errno == EINTR) {
+            continue;
+        }
+        if (written <= 0) {
+            return false;
+        }
+        bytes += written;
+        count -= (size_t)written;
+    }
+    return true;
+}
 
 /* ---- files with a lease, lease.c ------------------------------------------------------------- */
 

@@ -16,22 +16,6 @@
 
 #define LOCK_NAME ".lock"
 
-static int write_all(int fd, const uint8_t *bytes, size_t count)
-{
-    while (count > 0) {
-        ssize_t written = write(fd, bytes, count);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            return -1;
-        }
-        bytes += written;
-        count -= (size_t)written;
-    }
-    return 0;
-}
-
 /* Temporary name, contents on disk, then the real name: at no time is there half a key under it.
  * An old temporary file is from a killed run: we hold the lock. */
 static int write_file(int directory, const struct hostkey_file *file, const uint8_t *bytes)
@@ -45,7 +29,7 @@ static int write_file(int directory, const struct hostkey_file *file, const uint
         return -1;
     }
     bool written =
-        write_all(fd, bytes, file->bytes) == 0 && fchmod(fd, file->mode) == 0 && fsync(fd) == 0;
+        write_all(fd, bytes, file->bytes) && fchmod(fd, file->mode) == 0 && fsync(fd) == 0;
     int error = errno;
     /* Some file systems report only now that the disk is full. */
     if (close(fd) != 0 && written) {

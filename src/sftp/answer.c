@@ -1,7 +1,7 @@
-#include <errno.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "sftp.h"
 
 void sftp_end(struct sftp *sftp, const char *reason)
@@ -14,19 +14,9 @@ void sftp_end(struct sftp *sftp, const char *reason)
 
 bool sftp_send(struct sftp *sftp)
 {
-    const uint8_t *at = sftp->answers.bytes;
-    size_t left = sftp->answers.used;
-    while (left > 0) {
-        ssize_t sent = write(STDOUT_FILENO, at, left);
-        if (sent < 0 && errno == EINTR) {
-            continue;
-        }
-        if (sent <= 0) {
-            sftp_end(sftp, "client has gone");
-            return false;
-        }
-        at += sent;
-        left -= (size_t)sent;
+    if (!write_all(STDOUT_FILENO, sftp->answers.bytes, sftp->answers.used)) {
+        sftp_end(sftp, "client has gone");
+        return false;
     }
     writer_init(&sftp->answers, sftp->output, sizeof(sftp->output));
     return true;

@@ -135,7 +135,7 @@ admission@4@src/admission/table.c@wrong != damaged || unlink@unlink
 sftp@0@src/sftp/answer.c@texts[status]@texts[status + 1]
 sftp@0@src/sftp/answer.c@writer_u32(&sftp->answers, sftp->id)@sftp->answers.used = 0
 sftp@1@src/sftp/answer.c@return answer_end(sftp, mark);@return SFTP_ANSWERED;
-sftp@2@src/sftp/answer.c@left -= (size_t)sent;@left--;
+sftp@2@src/base/base.h@count -= (size_t)written;@count--;
 sftp@3@src/sftp/attributes.c@wanted.modified = reader_u32(message)@wanted.size = reader_u32(message)
 sftp@3@src/sftp/attributes.c@reader_u32(message) & 07777@reader_u32(message)
 sftp@4@src/sftp/attributes.c@writer_u32(answers, status->st_gid);@

@@ -38,7 +38,7 @@ END_TEST
 
 /* Everything that all_fields writes, into every smaller room: what fits is right, nothing is
  * written behind it, and once a field did not fit none after it is taken. */
-static void write_all(void)
+static void write_fields(void)
 {
     size_t outer = writer_string_begin(&writer);
     writer_u8(&writer, 1);
@@ -54,7 +54,7 @@ static void write_all(void)
 START_TEST(overflow_sticks)
 {
     uint8_t whole[64];
-    write_all();
+    write_fields();
     ck_assert(!writer_failed(&writer));
     size_t count = writer.used;
     ck_assert_uint_eq(count, 4 + 1 + 4 + (4 + 9) + (4 + 3) + 1);
@@ -62,7 +62,7 @@ START_TEST(overflow_sticks)
     for (size_t capacity = 0; capacity <= count; capacity++) {
         memset(room, 0xee, sizeof(room));
         writer_init(&writer, room, capacity);
-        write_all();
+        write_fields();
         ck_assert_int_eq(writer_failed(&writer), capacity < count);
         ck_assert_uint_le(writer.used, capacity);
         for (size_t i = capacity; i < sizeof(room); i++) {
