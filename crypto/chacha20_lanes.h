@@ -16,6 +16,8 @@
 #include "chacha20_kernels.h"
 #include "zeros.h"
 
+_Static_assert(CHACHA20_PAIR_BYTES >= LANES * CHACHA20_BLOCK_BYTES, "chacha20.c has the room");
+
 typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
 
 /* A vector of chosen elements: 0 to LANES - 1 are those of a, the next ones those of b. */

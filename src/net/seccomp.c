@@ -45,6 +45,8 @@ static const struct seccomp_rule rules[] = {
     {.number = SYS_exit},
 };
 
+_Static_assert(sizeof(rules) / sizeof(rules[0]) <= SECCOMP_RULES_MAX, "the list is installed");
+
 bool seccomp_enter(void)
 {
     dup2(NULL_DESCRIPTOR, STDERR_FILENO);
