@@ -253,6 +253,18 @@ def test_options_of_authorized_keys(source):
     assert len(options) > 10 and described == options
 
 
+def test_options_of_certificates(source):
+    """wrensshd-keys(5) names the critical options that a certificate may have, and the extensions with an effect."""
+    tables = dict(re.findall(r"certificate_option (\w+)\[\] = \{(.*?)\n\};", source["certificate.c"], re.S))
+    of_a_table = {name: set(re.findall(r'\{"([\w-]+)",', rows)) for name, rows in tables.items()}
+    with_effect = set(re.findall(r'\{"([\w-]+)", GRANT_(?!USER_RC)', tables["extensions"]))
+    words = section("wrensshd-keys", "CERTIFICATES")
+    critical = re.search(r"Of the critical options\n(.*?)are known;", words, re.S)[1]
+    extensions = re.search(r"Of the extensions\n(.*?)the others have no effect", words, re.S)[1]
+    assert set(re.findall(r"^\.Li ([\w-]+)", critical, re.M)) == of_a_table["critical_options"]
+    assert set(re.findall(r"^\.Li ([\w-]+)", extensions, re.M)) == with_effect
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_exit_codes(source, name):
     """EXIT STATUS has the codes that the source names, and no other."""
