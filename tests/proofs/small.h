@@ -5,6 +5,7 @@
 #ifndef WREN_PROOFS_SMALL_H
 #define WREN_PROOFS_SMALL_H
 
+#include "ipc.h" /* with the real limits: it asserts the sizes of its structs */
 #include "limit.h"
 
 #pragma push_macro("LIMIT_CHANNELS")
