@@ -46,8 +46,9 @@ static const char *const method_names[] = {CURVE25519, CURVE25519 "@libssh.org",
 
 static void expect_session_id(void)
 {
-    ck_assert_uint_eq(rig.connection->kex.session_id_bytes, client.session_id_bytes);
-    ck_assert_mem_eq(rig.connection->kex.session_id, client.session_id, client.session_id_bytes);
+    ck_assert_uint_eq(rig.connection->kex.session_id_bytes, client.secrets.session_id_bytes);
+    ck_assert_mem_eq(rig.connection->kex.session_id, client.secrets.session_id,
+                     client.secrets.session_id_bytes);
 }
 
 START_TEST(every_method_first)
@@ -60,7 +61,7 @@ START_TEST(every_method_first)
     rig_expect_silence(&rig);
     rig_expect_alive(&rig, SSH_PHASE_SERVICE);
     expect_session_id();
-    ck_assert_uint_eq(client.session_id_bytes, hybrid ? 64 : 32);
+    ck_assert_uint_eq(client.secrets.session_id_bytes, hybrid ? 64 : 32);
     ck_assert_uint_eq(rig.connection->in.sequence, strict ? 0 : 3);
     ck_assert_uint_eq(rig.connection->out.sequence, strict ? 0 : 3);
     expect_ping_pong();
@@ -104,14 +105,14 @@ START_TEST(rekeys_keep_the_session_id)
                                            : strict ? CURVE25519 STRICT_OFFER
                                                     : CURVE25519};
     client_whole_exchange(&rig, &client, &first, hybrid);
-    size_t id_bytes = client.session_id_bytes;
+    size_t id_bytes = client.secrets.session_id_bytes;
     ck_assert_uint_eq(id_bytes, hybrid ? 64 : 32);
     for (int i = 0; i < 4; i++) {
         bool later_hybrid = (i & 1) == 0;
         const struct offer later = {.methods = later_hybrid ? HYBRID STRICT_OFFER : CURVE25519};
         client_whole_exchange(&rig, &client, &later, later_hybrid);
-        ck_assert_uint_eq(client.h_bytes, later_hybrid ? 64 : 32);
-        ck_assert_uint_eq(client.session_id_bytes, id_bytes);
+        ck_assert_uint_eq(client.secrets.h_bytes, later_hybrid ? 64 : 32);
+        ck_assert_uint_eq(client.secrets.session_id_bytes, id_bytes);
         expect_session_id();
         ck_assert_int_eq(rig.connection->in.sequence == 0, strict);
         expect_ping_pong();

@@ -95,23 +95,13 @@ void client_kexinit(struct rig *rig, struct client *client, const struct offer *
     client_hear_kexinit(rig, client);
 }
 
-/* ---- K, H, keys (RFC 4253 sections 7.2 and 8, RFC 8731, draft-josefsson-ntruprime-ssh) ------- */
-
-static size_t digest(const struct client *client, const uint8_t *bytes, size_t count, uint8_t *out)
-{
-    if (client->hybrid) {
-        crypto_hash_sha512(out, bytes, count);
-        return crypto_hash_sha512_BYTES;
-    }
-    crypto_hash_sha256(out, bytes, count);
-    return crypto_hash_sha256_BYTES;
-}
+/* ---- K, H ------------------------------------------------------------------------------------ */
 
 static void make_q_c(struct client *client)
 {
     static uint8_t counter;
     memset(client->secret, ++counter, sizeof(client->secret));
-    size_t kem_bytes = client->hybrid ? SNTRUP761_PUBLIC_KEY_BYTES : 0;
+    size_t kem_bytes = client->secrets.hybrid ? SNTRUP761_PUBLIC_KEY_BYTES : 0;
     /* Any bytes are a public key. */
     for (size_t i = 0; i < kem_bytes; i++) {
         client->q_c[i] = (uint8_t)(i * 7 + counter);
@@ -122,41 +112,20 @@ static void make_q_c(struct client *client)
 
 static void compute_k(struct client *client)
 {
-    uint8_t both[64], mpint[33] = {0};
-    size_t kem_bytes = client->hybrid ? SNTRUP761_CIPHERTEXT_BYTES : 0;
+    struct secrets *secrets = &client->secrets;
+    uint8_t both[64];
+    size_t kem_bytes = secrets->hybrid ? SNTRUP761_CIPHERTEXT_BYTES : 0;
     ck_assert_uint_eq(client->q_s_bytes, kem_bytes + 32);
     ck_assert_int_eq(crypto_scalarmult(both + 32, client->secret, client->q_s + kem_bytes), 0);
-    static uint8_t packed[WIRE_ROOM];
-    if (client->hybrid) {
+    if (secrets->hybrid) {
         uint8_t ciphertext[SNTRUP761_CIPHERTEXT_BYTES], random[SNTRUP761_RANDOM_BYTES];
         sntrup761_random(random, last_seed);
         sntrup761_encapsulate(ciphertext, both, client->q_c, random);
         ck_assert_mem_eq(ciphertext, client->q_s, sizeof(ciphertext));
-        uint8_t k[64];
-        crypto_hash_sha512(k, both, sizeof(both));
-        client->k_bytes = wire_pack(packed, "d", k, sizeof(k));
-        memcpy(client->raw_k, k, sizeof(k));
+        crypto_hash_sha512(secrets->k, both, sizeof(both));
     } else {
-        size_t skip = 0;
-        memcpy(mpint + 1, both + 32, 32);
-        memset(client->raw_k, 0, sizeof(client->raw_k));
-        memcpy(client->raw_k, both + 32, 32);
-        while (skip < 32 && mpint[skip] == 0 && mpint[skip + 1] < 0x80) {
-            skip++;
-        }
-        client->k_bytes = wire_pack(packed, "d", mpint + skip, sizeof(mpint) - skip);
-    }
-    memcpy(client->k, packed, client->k_bytes);
-}
-
-/* H is what the monitor says. */
-static void keep_h(struct client *client, const struct ipc_sign_reply *said)
-{
-    client->h_bytes = said->hash_bytes;
-    memcpy(client->h, said->hash, sizeof(client->h));
-    if (client->session_id_bytes == 0) {
-        client->session_id_bytes = client->h_bytes;
-        memcpy(client->session_id, client->h, client->h_bytes);
+        memset(secrets->k, 0, sizeof(secrets->k));
+        memcpy(secrets->k, both + 32, 32);
     }
 }
 
@@ -174,49 +143,35 @@ static void expect_told(struct rig *rig, const struct client *client)
                                   client->i_c_bytes, client->i_s, client->i_s_bytes, client->q_c,
                                   client->q_c_bytes, client->q_s, client->q_s_bytes);
     ck_assert_uint_eq(count, sizeof(request.sign) + tail_bytes);
-    ck_assert_uint_eq(request.sign.hybrid, client->hybrid);
+    ck_assert_uint_eq(request.sign.hybrid, client->secrets.hybrid);
     ck_assert_uint_eq(request.sign.client_version_bytes, strlen(version));
     ck_assert_uint_eq(request.sign.client_kexinit_bytes, client->i_c_bytes);
     ck_assert_uint_eq(request.sign.server_kexinit_bytes, client->i_s_bytes);
-    ck_assert_mem_eq(request.sign.secret, client->raw_k, sizeof(client->raw_k));
+    ck_assert_mem_eq(request.sign.secret, client->secrets.k, sizeof(client->secrets.k));
     ck_assert_mem_eq(request.tail, tail, tail_bytes);
-}
-
-static void compute_key(const struct client *client, char letter, uint8_t key[static 64])
-{
-    static uint8_t all[WIRE_ROOM];
-    uint8_t made[128];
-    size_t count = wire_pack(all, "rrbr", client->k, client->k_bytes, client->h, client->h_bytes,
-                             letter, client->session_id, client->session_id_bytes);
-    size_t k1_bytes = digest(client, all, count, made);
-    count = wire_pack(all, "rrr", client->k, client->k_bytes, client->h, client->h_bytes, made,
-                      k1_bytes);
-    digest(client, all, count, made + k1_bytes);
-    memcpy(key, made, 64);
 }
 
 /* ---- the exchange ---------------------------------------------------------------------------- */
 
 static void take_reply(struct rig *rig, struct client *client, const struct ipc_sign_reply *said)
 {
-    uint8_t host_key[WIRE_ROOM], signed_by_host[WIRE_ROOM];
-    size_t host_key_bytes = wire_pack(host_key, "sd", "ssh-ed25519",
-                                      rig->connection->host_keys.public_keys[0], (size_t)32);
-    size_t signature_bytes =
-        wire_pack(signed_by_host, "sd", "ssh-ed25519", said->signature, (size_t)64);
+    static uint8_t k_s[WIRE_ROOM], signed_h[WIRE_ROOM];
+    size_t k_s_bytes = wire_pack(k_s, "k", rig->connection->host_keys.public_keys[0]);
+    size_t signed_h_bytes = wire_pack(signed_h, "(sd)", "ssh-ed25519", said->signature, (size_t)64);
     struct reader reply = rig_hear(rig, SSH_MSG_KEX_ECDH_REPLY);
-    const uint8_t *k_s = reader_string_of(&reply, host_key_bytes);
+    const uint8_t *said_k_s = reader_bytes(&reply, k_s_bytes);
     struct reader q_s = reader_string(&reply);
-    const uint8_t *signature_blob = reader_string_of(&reply, signature_bytes);
+    const uint8_t *said_signed_h = reader_bytes(&reply, signed_h_bytes);
     ck_assert(reader_end(&reply) && q_s.left <= sizeof(client->q_s));
-    ck_assert_mem_eq(k_s, host_key, host_key_bytes);
-    ck_assert_mem_eq(signature_blob, signed_by_host, signature_bytes);
+    ck_assert_mem_eq(said_k_s, k_s, k_s_bytes);
+    ck_assert_mem_eq(said_signed_h, signed_h, signed_h_bytes);
     client->q_s_bytes = q_s.left;
     memcpy(client->q_s, q_s.bytes, q_s.left);
     compute_k(client);
-    keep_h(client, said);
-    compute_key(client, 'C', client->key_up);
-    compute_key(client, 'D', client->key_down);
+    /* H is what the monitor says. */
+    secrets_keep_h(&client->secrets, said->hash, said->hash_bytes);
+    secrets_key(&client->secrets, 'C', client->key_up);
+    secrets_key(&client->secrets, 'D', client->key_down);
 }
 
 void client_exchange(struct rig *rig, struct client *client, bool hybrid)
@@ -225,7 +180,7 @@ void client_exchange(struct rig *rig, struct client *client, bool hybrid)
     randombytes_buf(reply.hash, reply.hash_bytes);
     randombytes_buf(reply.signature, sizeof(reply.signature));
     rig_reply(rig, &reply, sizeof(reply));
-    client->hybrid = hybrid;
+    client->secrets.hybrid = hybrid;
     make_q_c(client);
     rig_send(rig, SSH_MSG_KEX_ECDH_INIT, "d", client->q_c, client->q_c_bytes);
     take_reply(rig, client, &reply);

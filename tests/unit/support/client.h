@@ -1,11 +1,12 @@
 /*
- * A client's half of the key exchange: its KEXINIT, Q_C, and its own computation of H and of the
+ * A client's half of the key exchange: its KEXINIT, Q_C, and its own computation of K and of the
  * keys, with nothing of ours in it but sntrup761_encapsulate() and the test's random source.
  */
 #ifndef WREN_UNIT_CLIENT_H
 #define WREN_UNIT_CLIENT_H
 
 #include "rig.h"
+#include "ssh_client.h"
 
 #define CURVE25519 "curve25519-sha256"
 #define HYBRID     "sntrup761x25519-sha512"
@@ -23,14 +24,10 @@ struct offer {
 size_t offer_pack(uint8_t out[static WIRE_ROOM], const struct offer *offer);
 
 struct client {
-    bool hybrid;
-    size_t i_c_bytes, i_s_bytes, q_c_bytes, q_s_bytes, h_bytes, session_id_bytes;
+    size_t i_c_bytes, i_s_bytes, q_c_bytes, q_s_bytes;
     uint8_t i_c[WIRE_ROOM], i_s[WIRE_ROOM];
     uint8_t secret[32], q_c[1190], q_s[1071];
-    uint8_t raw_k[64];
-    uint8_t k[68]; /* as it enters the hashes */
-    size_t k_bytes;
-    uint8_t h[64], session_id[64];
+    struct secrets secrets;
     uint8_t key_up[64], key_down[64]; /* letters C and D */
 };
 

@@ -1,6 +1,6 @@
 /*
- * The client's side of the wire, written a second time: messages from a format, and packets sealed
- * and opened with libsodium instead of crypto/.
+ * The client's side of the wire, by tests/client: messages from a format, and packets sealed and
+ * opened with libsodium instead of crypto/.
  */
 #ifndef WREN_UNIT_WIRE_RIG_H
 #define WREN_UNIT_WIRE_RIG_H
@@ -12,17 +12,10 @@
 
 #define WIRE_ROOM 270000
 
-/*
- * Writes what the format names, one letter a field, and returns how many bytes it took:
- *   b  int: a byte            u  uint32_t           s  const char *: a string
- *   d  const void *, size_t: a string of that many bytes
- *   r  const void *, size_t: the bytes without a length
- */
+/* Writes the fields of a format of ssh_client.h, all of which must fit. Returns how many bytes they
+ * took. */
 size_t wire_pack(uint8_t out[static WIRE_ROOM], const char *format, ...);
-size_t wire_pack_list(uint8_t out[static WIRE_ROOM], const char *format, va_list fields);
-
-uint32_t wire_u32(const uint8_t *bytes);
-void wire_put_u32(uint8_t *bytes, uint32_t value);
+size_t wire_pack_list(uint8_t out[static WIRE_ROOM], const char *format, va_list arguments);
 
 /* One direction: in the clear until `sealed`. */
 struct wire {
