@@ -90,9 +90,9 @@ static void check_any(struct input line, const struct key_text *key)
 }
 
 /* A value that can be written: no backslash before a quote or at the end. */
-static void put_value(struct second_output *out, struct input value)
+static void put_value(struct fields *out, struct input value)
 {
-    second_put(out, "=\"", 2);
+    fields_bytes(out, "=\"", 2);
     for (size_t i = 0; i < value.left; i++) {
         bool last = i + 1 == value.left;
         uint8_t byte = value.at[i];
@@ -100,20 +100,20 @@ static void put_value(struct second_output *out, struct input value)
             (byte == '\\' && (last || value.at[i + 1] == '"' || value.at[i + 1] == 0))) {
             byte = '/';
         }
-        second_put(out, "\\", byte == '"' ? 1 : 0);
-        second_put(out, &byte, 1);
+        fields_bytes(out, "\\", byte == '"' ? 1 : 0);
+        fields_bytes(out, &byte, 1);
     }
-    second_put(out, "\"", 1);
+    fields_bytes(out, "\"", 1);
 }
 
 /* Appends one option. Returns whether it is cert-authority. */
-static bool put_option(struct second_output *out, struct input *parts)
+static bool put_option(struct fields *out, struct input *parts)
 {
     static const char *const names[] = {"cert-authority", "CERT-Authority", "command", "from",
                                         "environment",    "restrict",       "pty",     "x"};
     uint8_t kind = input_u8(parts);
     const char *name = names[kind % 8];
-    second_put(out, name, strlen(name));
+    fields_bytes(out, name, strlen(name));
     if ((kind & 8) != 0) {
         put_value(out, input_take(parts, input_u8(parts)));
     }
@@ -123,23 +123,23 @@ static bool put_option(struct second_output *out, struct input *parts)
 static void check_composed(struct input parts, const struct key_text *key)
 {
     static uint8_t bytes[LINE_BYTES];
-    struct second_output line = {bytes, 0, sizeof(bytes)};
+    struct fields line = FIELDS_IN(bytes);
     struct key_line made;
     bool authority = false;
     uint8_t shape = input_u8(&parts);
-    second_put(&line, " \t \t", shape & 3);
+    fields_bytes(&line, " \t \t", shape & 3);
     size_t start = line.used;
     for (unsigned i = 0; i < (shape >> 2 & 7U); i++) {
-        second_put(&line, ",", i > 0 ? 1 : 0);
+        fields_bytes(&line, ",", i > 0 ? 1 : 0);
         authority = put_option(&line, &parts) || authority;
     }
     size_t end = line.used;
-    second_put(&line, "\t  ", end > start ? 1 + (shape >> 5 & 1U) : 0);
-    second_put(&line, key->type, strlen(key->type));
-    second_put(&line, " \t", 1 + (shape >> 6 & 1U));
-    second_put(&line, key->base64, key->base64_bytes);
-    second_put(&line, " ", shape >> 7 & 1U);
-    second_put(&line, parts.at, (shape >> 7 & 1U) != 0 ? parts.left : 0);
+    fields_bytes(&line, "\t  ", end > start ? 1 + (shape >> 5 & 1U) : 0);
+    fields_bytes(&line, key->type, strlen(key->type));
+    fields_bytes(&line, " \t", 1 + (shape >> 6 & 1U));
+    fields_bytes(&line, key->base64, key->base64_bytes);
+    fields_bytes(&line, " ", shape >> 7 & 1U);
+    fields_bytes(&line, parts.at, (shape >> 7 & 1U) != 0 ? parts.left : 0);
     FUZZ_CHECK(key_line_read(&made, reader_over(bytes, line.used)));
     FUZZ_CHECK(key_line_lists(&made, key));
     FUZZ_CHECK(made.options.left == end - start);

@@ -33,7 +33,7 @@ struct expected {
     unsigned commands, froms, principals;
     bool authority, named;
     char command[SECOND_VALUE_BYTES];
-    struct second_output environment;
+    struct fields environment;
     uint8_t environment_bytes[LIMIT_GRANT_ENVIRONMENT_BYTES];
 };
 
@@ -166,7 +166,7 @@ static bool set_variable(struct expected *expected, const char *value, bool may_
     if (name_bytes == 0 || value[name_bytes] == '\0') {
         return false;
     }
-    struct second_output *all = &expected->environment;
+    struct fields *all = &expected->environment;
     for (size_t at = 0; at < all->used; at += strlen((char *)all->bytes + at) + 1) {
         if (strncmp((char *)all->bytes + at, value, name_bytes + 1) == 0) {
             return true;
@@ -176,7 +176,7 @@ static bool set_variable(struct expected *expected, const char *value, bool may_
         return true;
     }
     bool fits = strlen(value) < all->room - all->used;
-    second_put(all, value, fits ? strlen(value) + 1 : 0);
+    fields_bytes(all, value, fits ? strlen(value) + 1 : 0);
     return fits;
 }
 
@@ -247,8 +247,7 @@ static void expect(struct expected *expected, struct input options, const struct
     memset(expected, 0, sizeof(*expected));
     expected->pty = expected->user_rc = true;
     expected->reason = AUTHKEYS_LISTED;
-    expected->environment =
-        (struct second_output){expected->environment_bytes, 0, sizeof(expected->environment_bytes)};
+    expected->environment = (struct fields)FIELDS_IN(expected->environment_bytes);
     while (options.left > 0) {
         second_option(&options, &option);
         enum authkeys_reason reason = say_option(expected, &option, attempt);

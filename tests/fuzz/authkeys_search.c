@@ -406,7 +406,7 @@ static void check_lines(const struct scene *scene)
 
 static void make_offer(struct scene *scene, struct input *input, char *line, size_t line_bytes)
 {
-    struct second_output blob = {scene->blob, 0, sizeof(scene->blob)};
+    struct fields blob = FIELDS_IN(scene->blob);
     struct certified_fields fields;
     struct key key = {.application = reader_over("ssh:", 4)};
     struct key_text text;

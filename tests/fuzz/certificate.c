@@ -256,7 +256,7 @@ static void check_options(const struct certified_fields *fields,
 static void check_signed(struct input input)
 {
     uint8_t bytes[CERTIFIED_BYTES];
-    struct second_output out = {bytes, 0, sizeof(bytes)};
+    struct fields out = FIELDS_IN(bytes);
     struct certified_fields fields;
     struct certificate certificate;
     char name[64];

@@ -198,24 +198,6 @@ static void check_poly1305(struct input input, struct input message)
 
 /* ---- packets --------------------------------------------------------------------------------- */
 
-/* As the draft says it, by libsodium. */
-static void seal_plainly(uint8_t *packet, size_t body_bytes, const uint8_t key[static 64],
-                         uint32_t sequence)
-{
-    struct cipher length = {.counter = 0}, body = {.counter = 1};
-    uint8_t zeros[32] = {0}, tag_key[32];
-    struct second_output nonce = {length.nonce, 0, 8};
-    second_put_number(&nonce, 8, sequence);
-    memcpy(body.nonce, length.nonce, 8);
-    memcpy(length.key, key + 32, 32);
-    memcpy(body.key, key, 32);
-    libsodiums(packet, packet, 4, &length);
-    libsodiums(packet + 4, packet + 4, body_bytes, &body);
-    body.counter = 0;
-    libsodiums(tag_key, zeros, 32, &body);
-    crypto_onetimeauth_poly1305(packet + 4 + body_bytes, packet, 4 + body_bytes, tag_key);
-}
-
 static void check_packet(struct input input, struct input message)
 {
     uint8_t key[64], expected[4 + MOST_BYTES + 16], changed[4 + MOST_BYTES + 16];
@@ -223,17 +205,17 @@ static void check_packet(struct input input, struct input message)
     uint32_t sequence = input_u32(&input), bit = input_u32(&input);
     size_t body_bytes = message.left, whole = 4 + body_bytes + 16;
     take_bytes(&input, key, sizeof(key));
-    struct second_output plain = {expected, 0, sizeof(expected)};
-    second_put_string(&plain, message.at, body_bytes);
-    seal_plainly(expected, body_bytes, key, sequence);
+    struct fields plain = FIELDS_IN(expected);
+    fields_string(&plain, message.at, body_bytes);
+    packet_encrypt(expected, body_bytes, key, sequence);
     bit %= 8 * (uint32_t)whole;
     for (int i = 0; i < LEVELS; i++) {
         if (!level_set(i)) {
             continue;
         }
         struct place packet = place_for(whole, align);
-        struct second_output out = {packet.bytes, 0, whole};
-        second_put_string(&out, message.at, body_bytes);
+        struct fields out = {packet.bytes, 0, whole, false};
+        fields_string(&out, message.at, body_bytes);
         chachapoly_seal(packet.bytes, body_bytes, key, sequence);
         FUZZ_CHECK(memcmp(packet.bytes, expected, whole) == 0);
         FUZZ_CHECK(chachapoly_length(packet.bytes, key, sequence) == body_bytes);

@@ -107,19 +107,19 @@ static void check_inside(struct input inside)
 {
     static char encoded[TEXT_BYTES];
     static uint8_t text[2 * TEXT_BYTES];
-    struct second_output out = {text, 0, sizeof(text)};
+    struct fields out = FIELDS_IN(text);
     size_t columns = 1 + input_u8(&inside);
     /* A file has at most OPENSSH_KEY_FILE_BYTES. */
     inside.left = inside.left < 5600 ? inside.left : 5600;
     sodium_bin2base64(encoded, sizeof(encoded), inside.at, inside.left,
                       sodium_base64_VARIANT_ORIGINAL);
-    second_put(&out, begin, strlen(begin));
+    fields_bytes(&out, begin, strlen(begin));
     for (size_t at = 0, count = strlen(encoded); at < count; at += columns) {
-        second_put(&out, "\n", 1);
-        second_put(&out, encoded + at, count - at < columns ? count - at : columns);
+        fields_bytes(&out, "\n", 1);
+        fields_bytes(&out, encoded + at, count - at < columns ? count - at : columns);
     }
-    second_put(&out, "\n", 1);
-    second_put(&out, end, strlen(end));
+    fields_bytes(&out, "\n", 1);
+    fields_bytes(&out, end, strlen(end));
     if (out.used > OPENSSH_KEY_FILE_BYTES) {
         return;
     }
@@ -133,15 +133,15 @@ static void check_public(struct input text)
 {
     uint8_t public_key[32], blob[51];
     char expected[128] = "ssh-ed25519 ";
-    struct second_output out = {blob, 0, sizeof(blob)};
+    struct fields out = FIELDS_IN(blob);
     uint8_t decoded[128];
     enum hostkey_fault fault =
         openssh_key_parse_public(public_key, (const char *)text.at, text.left);
     bool good = text.left >= 12 + 68;
     if (good) {
         second_base64(decoded, (struct input){text.at + 12, 68});
-        second_put_text(&out, "ssh-ed25519");
-        second_put_string(&out, decoded + 51 - 32, 32);
+        fields_text(&out, "ssh-ed25519");
+        fields_string(&out, decoded + 51 - 32, 32);
         sodium_bin2base64(expected + 12, sizeof(expected) - 12, blob, out.used,
                           sodium_base64_VARIANT_ORIGINAL);
         good = memcmp(expected, text.at, 12 + 68) == 0;

@@ -53,13 +53,13 @@ static const char *const refusable[] = {"open", "rename",  "posix-rename", "remo
 
 ssize_t client_read(void *out, size_t bytes)
 {
-    size_t left = stream.bytes - state.arrived;
+    size_t left = stream.used - state.arrived;
     size_t part =
         state.cuts == 0 ? bytes : 1 + (state.arrived * 7 + state.cuts) % (state.cuts * 5U);
     SIMULATION_CHECK(bytes > 0 && state.ends < 2);
     part = part < bytes ? part : bytes;
     part = part < left ? part : left;
-    memcpy(out, stream.data + state.arrived, part);
+    memcpy(out, stream.bytes + state.arrived, part);
     state.arrived += part;
     state.ends += part == 0;
     return (ssize_t)part;

@@ -1,8 +1,8 @@
 /*
  * Stand-ins for crypto/. A packet is not encrypted. Its tag holds the key exchange whose key it
  * has, its sequence number, its length and a digest of its body, so that a wrong key, a wrong
- * sequence number and a changed byte are all seen. The keys themselves are derived a second time
- * here, and the product must use just these.
+ * sequence number and a changed byte are all seen. The keys themselves are derived a second time,
+ * by tests/client, and the product must use just these.
  */
 #include "agree.h"
 #include "base.h"
@@ -94,7 +94,7 @@ static bool agreed(uint8_t *secret, size_t secret_bytes, const uint8_t *client, 
     for (size_t i = digest % 3; i < secret_bytes; i++) {
         secret[i] = (uint8_t)(digest >> 8 * (i % 4));
     }
-    memcpy(world.secret, secret, secret_bytes);
+    memcpy(world.secrets.k, secret, secret_bytes);
     return true;
 }
 
@@ -102,7 +102,7 @@ bool agree_x25519(uint8_t secret[static AGREE_X25519_BYTES], const struct agree_
                   const uint8_t client[static AGREE_X25519_BYTES])
 {
     FUZZ_CHECK(pair->public_key[0] == 0x51);
-    memset(world.secret, 0, sizeof(world.secret));
+    memset(world.secrets.k, 0, sizeof(world.secrets.k));
     return agreed(secret, AGREE_X25519_BYTES, client, AGREE_X25519_BYTES, client);
 }
 
@@ -124,51 +124,14 @@ void sntrup761_random(uint8_t random[static SNTRUP761_RANDOM_BYTES],
     memset(random, 0x52, SNTRUP761_RANDOM_BYTES);
 }
 
-/* K as it is hashed. Returns its length. */
-static size_t encode_secret(bool hybrid, uint8_t encoded[static 4 + 64 + 1])
-{
-    size_t skipped = 0, count = hybrid ? 64 : 32;
-    while (!hybrid && skipped < count && world.secret[skipped] == 0) {
-        skipped++;
-    }
-    size_t pad = !hybrid && skipped < count && world.secret[skipped] >= 0x80;
-    big_endian_write(encoded, (uint32_t)(pad + count - skipped));
-    encoded[4] = 0;
-    memcpy(encoded + 4 + pad, world.secret + skipped, count - skipped);
-    return 4 + pad + count - skipped;
-}
-
-static size_t hash_of(bool hybrid, const uint8_t *bytes, size_t count, uint8_t out[static 64])
-{
-    if (hybrid) {
-        crypto_hash_sha512(out, bytes, count);
-        return 64;
-    }
-    crypto_hash_sha256(out, bytes, count);
-    return 32;
-}
-
-/* RFC 4253 section 7.2, for both directions; H of the first exchange is the session identifier. */
 void cipher_exchange(bool hybrid, const uint8_t *h, size_t h_bytes)
 {
-    if (world.session_id_bytes == 0) {
-        memcpy(world.session_id, h, h_bytes);
-        world.session_id_bytes = h_bytes;
-    }
+    world.secrets.hybrid = hybrid;
+    secrets_keep_h(&world.secrets, h, h_bytes);
+    world.session_id_bytes = world.secrets.session_id_bytes;
     world.exchanges++;
     for (int direction = 0; direction < 2; direction++) {
-        uint8_t *key = world.keys[direction][world.exchanges % EPOCHS];
-        uint8_t text[4 + 65 + 64 + 1 + 64], block[64];
-        size_t shared = encode_secret(hybrid, text);
-        memcpy(text + shared, h, h_bytes);
-        shared += h_bytes;
-        text[shared] = direction == 0 ? 'C' : 'D';
-        memcpy(text + shared + 1, world.session_id, world.session_id_bytes);
-        size_t made = hash_of(hybrid, text, shared + 1 + world.session_id_bytes, key);
-        if (made < CHACHAPOLY_KEY_BYTES) {
-            memcpy(text + shared, key, made);
-            hash_of(hybrid, text, shared + made, block);
-            memcpy(key + made, block, CHACHAPOLY_KEY_BYTES - made);
-        }
+        secrets_key(&world.secrets, direction == 0 ? 'C' : 'D',
+                    world.keys[direction][world.exchanges % EPOCHS]);
     }
 }

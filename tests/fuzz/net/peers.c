@@ -71,7 +71,7 @@ static void check_sign(size_t count)
     FUZZ_CHECK(count == sizeof(request) + request.client_version_bytes +
                             request.client_kexinit_bytes + request.server_kexinit_bytes + q_c +
                             q_s);
-    FUZZ_CHECK(memcmp(request.secret, world.secret, sizeof(request.secret)) == 0);
+    FUZZ_CHECK(memcmp(request.secret, world.secrets.k, sizeof(request.secret)) == 0);
     FUZZ_CHECK(request.client_version_bytes >= 8 && memcmp(at, "SSH-", 4) == 0);
     at += request.client_version_bytes;
     FUZZ_CHECK(request.client_kexinit_bytes == world.kexinit_bytes[0]);

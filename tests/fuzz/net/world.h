@@ -19,6 +19,7 @@
 
 #include "fuzz.h"
 #include "net.h"
+#include "ssh_client.h"
 
 #define CLIENT_FD  0
 #define OUTPUT_FD  1
@@ -215,9 +216,8 @@ struct world {
     /* Keys: [0] from the client, [1] to it. */
     uint8_t keys[2][EPOCHS][CHACHAPOLY_KEY_BYTES];
     uint32_t exchanges; /* signed so far */
-    uint8_t secret[64];
-    uint8_t session_id[64];
-    size_t session_id_bytes;
+    struct secrets secrets;
+    size_t session_id_bytes; /* 0 before the first exchange */
     uint8_t signature[64];
     uint32_t in_epoch, out_epoch;
     uint32_t in_sequence, out_sequence;
@@ -305,7 +305,17 @@ void cipher_tag(uint8_t tag[CHACHAPOLY_TAG_BYTES], const uint8_t *packet, size_t
                 uint32_t epoch, uint32_t sequence);
 void cipher_exchange(bool hybrid, const uint8_t *h, size_t h_bytes);
 
-/* ---- put.c, client.c, client_channels.c ------------------------------------------------------ */
+/* ---- say.c, client.c, client_channels.c ------------------------------------------------------ */
+
+/* A message of the client's, by a format of ssh_client.h: its number first. Or in parts: what
+ * `saying` is given between the two goes with it. */
+void say(const char *format, ...);
+extern struct fields saying;
+void say_begin(uint8_t number);
+void say_end(void);
+
+/* A string: the blob of an ed25519 key whose bytes are all the same. */
+void say_host_key(uint8_t byte);
 
 void client_raw(const void *bytes, size_t count);
 void client_say(const uint8_t *payload, size_t payload_bytes);

@@ -18,28 +18,26 @@ const struct certified_key *certified_key(uint8_t number)
     return &keys[number % KEYS];
 }
 
-void certified_put_key(struct second_output *out, uint8_t number, bool sk)
+void certified_put_key(struct fields *out, uint8_t number, bool sk)
 {
-    second_put_text(out, sk ? "sk-ssh-ed25519@openssh.com" : "ssh-ed25519");
-    second_put_string(out, certified_key(number)->public_key, 32);
+    fields_text(out, sk ? "sk-ssh-ed25519@openssh.com" : "ssh-ed25519");
+    fields_string(out, certified_key(number)->public_key, 32);
     if (sk) {
-        second_put_text(out, "ssh:");
+        fields_text(out, "ssh:");
     }
 }
 
-static void put_input(struct second_output *out, struct input text)
+static void put_input(struct fields *out, struct input text)
 {
-    second_put_string(out, text.at, text.left);
+    fields_string(out, text.at, text.left);
 }
 
 /* A FIDO authenticator signs hashes, its flags and its counter. */
-static void put_signature(struct second_output *out, const struct certified_fields *fields)
+static void put_signature(struct fields *out, const struct certified_fields *fields)
 {
     uint8_t signature[64], data[69] = {0};
     const uint8_t *signed_bytes = out->bytes;
     size_t count = out->used;
-    uint8_t inner_bytes[128];
-    struct second_output inner = {inner_bytes, 0, sizeof(inner_bytes)};
     if (fields->authority_sk) {
         crypto_hash_sha256(data, (const uint8_t *)"ssh:", 4);
         data[32] = 5;
@@ -50,34 +48,31 @@ static void put_signature(struct second_output *out, const struct certified_fiel
     }
     crypto_sign_detached(signature, NULL, signed_bytes, count,
                          certified_key(fields->authority)->secret_key);
-    second_put_text(&inner, fields->authority_sk ? "sk-ssh-ed25519@openssh.com" : "ssh-ed25519");
-    second_put_string(&inner, signature, sizeof(signature));
-    second_put(&inner, data + 32, fields->authority_sk ? 5 : 0);
-    second_put_string(out, inner_bytes, inner.used);
+    fields_put(out, "(sdr)", fields->authority_sk ? "sk-ssh-ed25519@openssh.com" : "ssh-ed25519",
+               signature, sizeof(signature), data + 32, (size_t)(fields->authority_sk ? 5 : 0));
 }
 
-size_t certified_write(struct second_output *out, const struct certified_fields *fields)
+size_t certified_write(struct fields *out, const struct certified_fields *fields)
 {
-    uint8_t authority_bytes[128];
-    struct second_output authority = {authority_bytes, 0, sizeof(authority_bytes)};
-    second_put_text(out, fields->sk ? "sk-ssh-ed25519-cert-v01@openssh.com"
-                                    : "ssh-ed25519-cert-v01@openssh.com");
+    fields_text(out, fields->sk ? "sk-ssh-ed25519-cert-v01@openssh.com"
+                                : "ssh-ed25519-cert-v01@openssh.com");
     put_input(out, fields->nonce);
-    second_put_string(out, certified_key(fields->key)->public_key, 32);
+    fields_string(out, certified_key(fields->key)->public_key, 32);
     if (fields->sk) {
-        second_put_text(out, "ssh:");
+        fields_text(out, "ssh:");
     }
-    second_put_number(out, 8, fields->serial);
-    second_put_number(out, 4, fields->type);
+    fields_number(out, 8, fields->serial);
+    fields_number(out, 4, fields->type);
     put_input(out, fields->key_id);
     put_input(out, fields->principals);
-    second_put_number(out, 8, fields->valid_after);
-    second_put_number(out, 8, fields->valid_before);
+    fields_number(out, 8, fields->valid_after);
+    fields_number(out, 8, fields->valid_before);
     put_input(out, fields->critical);
     put_input(out, fields->extensions);
     put_input(out, fields->reserved);
-    certified_put_key(&authority, fields->authority, fields->authority_sk);
-    second_put_string(out, authority_bytes, authority.used);
+    size_t authority = fields_begin(out);
+    certified_put_key(out, fields->authority, fields->authority_sk);
+    fields_end(out, authority);
     size_t signed_count = out->used;
     put_signature(out, fields);
     return signed_count;

@@ -18,7 +18,7 @@ struct certified_key {
 const struct certified_key *certified_key(uint8_t number);
 
 /* The key's blob as RFC 8709 and PROTOCOL.u2f write it. */
-void certified_put_key(struct second_output *out, uint8_t number, bool sk);
+void certified_put_key(struct fields *out, uint8_t number, bool sk);
 
 struct certified_fields {
     bool sk, authority_sk;
@@ -29,7 +29,7 @@ struct certified_fields {
 };
 
 /* Writes a whole certificate, signed by the authority. Returns where its signature begins. */
-size_t certified_write(struct second_output *out, const struct certified_fields *fields);
+size_t certified_write(struct fields *out, const struct certified_fields *fields);
 
 /* Reads fields from an input: each text is a length of two bytes and the bytes. */
 void certified_fields_read(struct certified_fields *fields, struct input *input);

@@ -7,9 +7,9 @@
 #include "agree.h"
 #include "fuzz.h"
 #include "log.h"
-#include "monitor_bytes.h"
 #include "process.h"
 #include "simulation.h"
+#include "ssh_client.h"
 
 #define HYBRID_CLIENT AGREE_HYBRID_CLIENT_BYTES
 #define HYBRID_SERVER AGREE_HYBRID_SERVER_BYTES
@@ -23,37 +23,31 @@ void model_signature(uint8_t out[static 64], const uint8_t *data, size_t bytes,
 
 /* ---- key exchanges --------------------------------------------------------------------------- */
 
+static void put_k_s(struct fields *fields, const struct model *model, bool certified)
+{
+    if (certified) {
+        fields_string(fields, model->key.certificate, model->key.certificate_bytes);
+    } else {
+        fields_put(fields, "k", model->key.first.public_key);
+    }
+}
+
 static size_t make_hash(const struct model *model, const struct ipc_sign *sign, const uint8_t *tail,
                         uint8_t out[static 64])
 {
     static uint8_t bytes[IPC_MONITOR_REQUEST_BYTES + 4096];
-    struct buffer hashed = {bytes, 0};
-    size_t client = sign->hybrid ? HYBRID_CLIENT : 32;
-    put_string(&hashed, tail, sign->client_version_bytes);
-    put_text(&hashed, BANNER);
-    tail += sign->client_version_bytes;
-    put_string(&hashed, tail, sign->client_kexinit_bytes);
-    tail += sign->client_kexinit_bytes;
-    put_string(&hashed, tail, sign->server_kexinit_bytes);
-    tail += sign->server_kexinit_bytes;
-    put_k_s(&hashed, &model->key, sign->certified != 0);
-    put_string(&hashed, tail, client);
-    put_string(&hashed, tail + client, sign->hybrid ? HYBRID_SERVER : 32);
-    if (sign->hybrid) {
-        put_string(&hashed, sign->secret, 64);
-        crypto_hash_sha512(out, bytes, hashed.used);
-        return 64;
-    }
-    size_t zeros = 0;
-    while (zeros < 32 && sign->secret[zeros] == 0) {
-        zeros++;
-    }
-    bool pad = zeros < 32 && sign->secret[zeros] >= 0x80;
-    put_u32(&hashed, (uint32_t)(32 - zeros + pad));
-    put(&hashed, "", pad);
-    put(&hashed, sign->secret + zeros, 32 - zeros);
-    crypto_hash_sha256(out, bytes, hashed.used);
-    return 32;
+    struct fields hashed = FIELDS_IN(bytes);
+    const uint8_t *i_c = tail + sign->client_version_bytes;
+    const uint8_t *i_s = i_c + sign->client_kexinit_bytes;
+    const uint8_t *q_c = i_s + sign->server_kexinit_bytes;
+    size_t q_c_bytes = sign->hybrid ? HYBRID_CLIENT : 32;
+    fields_put(&hashed, "dsdd", tail, (size_t)sign->client_version_bytes, BANNER, i_c,
+               (size_t)sign->client_kexinit_bytes, i_s, (size_t)sign->server_kexinit_bytes);
+    put_k_s(&hashed, model, sign->certified != 0);
+    fields_put(&hashed, "dd", q_c, q_c_bytes, q_c + q_c_bytes,
+               (size_t)(sign->hybrid ? HYBRID_SERVER : 32));
+    secrets_put_k(&hashed, sign->hybrid, sign->secret);
+    return secrets_hash(sign->hybrid, bytes, hashed.used, out);
 }
 
 static void expect_reply(struct model *model, const void *reply, size_t bytes)
@@ -115,10 +109,9 @@ static bool on_prove(struct model *model, const uint8_t *bytes, size_t count)
         return false;
     }
     const uint8_t *key = prove.key ? model->key.second.public_key : model->key.first.public_key;
-    struct buffer data = {model->signed_data, 0};
-    put_text(&data, "hostkeys-prove-00@openssh.com");
-    put_string(&data, model->session_id, model->session_id_bytes);
-    put_key(&data, key);
+    struct fields data = FIELDS_IN(model->signed_data);
+    fields_put(&data, "sdk", "hostkeys-prove-00@openssh.com", model->session_id,
+               model->session_id_bytes, key);
     model->may_sign = true;
     model->sign_second = prove.key;
     model->signed_bytes = data.used;
@@ -158,22 +151,17 @@ static const char *const names[] = {"",
                                     "sk-ssh-ed25519-cert-v01@openssh.com",
                                     ""};
 
-size_t model_login_data(const struct model *model, const struct ipc_auth *auth, const uint8_t *blob,
-                        uint8_t *out)
+/* What the request's user would sign, by a second reading of RFC 4252 section 7. */
+static void put_login(struct fields *data, const struct model *model, const struct ipc_auth *auth,
+                      const uint8_t *blob)
 {
-    struct buffer data = {out, 0};
-    put_string(&data, model->session_id, model->session_id_bytes);
-    put(&data, "\x32", 1);
-    put_string(&data, auth->user, strnlen(auth->user, sizeof(auth->user)));
-    put_text(&data, "ssh-connection");
-    put_text(&data, auth->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey");
-    put(&data, "\x01", 1);
-    put_text(&data, auth->key_type <= 5 ? names[auth->key_type] : "");
-    put_string(&data, blob, auth->blob_bytes);
+    fields_put(data, "dbdssbsd", model->session_id, model->session_id_bytes, 50, auth->user,
+               strnlen(auth->user, sizeof(auth->user)), "ssh-connection",
+               auth->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey", 1,
+               auth->key_type <= 5 ? names[auth->key_type] : "", blob, (size_t)auth->blob_bytes);
     if (auth->hostbound) {
-        put_k_s(&data, &model->key, model->bound);
+        put_k_s(data, model, model->bound);
     }
-    return data.used;
 }
 
 static bool is_sk(const struct ipc_auth *auth)
@@ -193,18 +181,18 @@ static void expected_signature(const struct model *model, const struct ipc_auth 
                                const uint8_t *blob, const struct signature_key *key,
                                uint8_t out[static 64])
 {
-    static uint8_t data[LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES + 2048];
+    static uint8_t bytes[LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES + 2048];
+    struct fields data = FIELDS_IN(bytes);
     uint8_t outer[32 + 5 + 32];
-    size_t bytes = model_login_data(model, auth, blob, data);
+    put_login(&data, model, auth, blob);
     if (!key->sk) {
-        model_signature(out, data, bytes, key->public_key);
+        model_signature(out, bytes, data.used, key->public_key);
         return;
     }
-    struct buffer wrapped = {outer, 0};
-    put(&wrapped, key->application_hash, 32);
-    outer[wrapped.used++] = (uint8_t)auth->sk_flags;
-    put_u32(&wrapped, auth->sk_counter);
-    crypto_hash_sha256(outer + wrapped.used, data, bytes);
+    struct fields wrapped = FIELDS_IN(outer);
+    fields_put(&wrapped, "rbu", key->application_hash, (size_t)32, auth->sk_flags,
+               auth->sk_counter);
+    crypto_hash_sha256(outer + wrapped.used, bytes, data.used);
     model_signature(out, outer, sizeof(outer), key->public_key);
 }
 

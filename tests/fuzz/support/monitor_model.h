@@ -83,10 +83,6 @@ struct model {
 void model_signature(uint8_t out[static 64], const uint8_t *data, size_t bytes,
                      const uint8_t public_key[static 32]);
 
-/* What the request's user would sign, by a second reading of RFC 4252 section 7. */
-size_t model_login_data(const struct model *model, const struct ipc_auth *auth, const uint8_t *blob,
-                        uint8_t *out);
-
 /* The signature of `auth`, whose other fields are set, by the key of its blob. */
 void model_sign_login(const struct model *model, struct ipc_auth *auth, const uint8_t *blob);
 

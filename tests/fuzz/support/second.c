@@ -149,49 +149,19 @@ static size_t run_length(struct input *from)
 
 size_t second_expand(uint8_t *out, size_t room, struct input from, const char *inserted)
 {
-    struct second_output text = {out, 0, room};
+    struct fields text = {out, 0, room, false};
     while (from.left > 0) {
         uint8_t byte = input_u8(&from);
         if (byte == 0xfe) {
-            second_put(&text, inserted, strlen(inserted));
+            fields_bytes(&text, inserted, strlen(inserted));
         } else if (byte == 0xff) {
             size_t count = run_length(&from);
-            count = count < room - text.used ? count : room - text.used;
-            memset(out + text.used, input_u8(&from), count);
-            text.used += count;
+            fields_fill(&text, input_u8(&from), count);
         } else {
-            second_put(&text, &byte, 1);
+            fields_bytes(&text, &byte, 1);
         }
     }
     return text.used;
-}
-
-void second_put(struct second_output *out, const void *bytes, size_t count)
-{
-    count = count < out->room - out->used ? count : out->room - out->used;
-    if (count > 0) {
-        memcpy(out->bytes + out->used, bytes, count);
-    }
-    out->used += count;
-}
-
-void second_put_number(struct second_output *out, unsigned bytes, uint64_t number)
-{
-    while (bytes-- > 0) {
-        uint8_t byte = (uint8_t)(number >> 8 * bytes);
-        second_put(out, &byte, 1);
-    }
-}
-
-void second_put_string(struct second_output *out, const void *bytes, size_t count)
-{
-    second_put_number(out, 4, count);
-    second_put(out, bytes, count);
-}
-
-void second_put_text(struct second_output *out, const char *text)
-{
-    second_put_string(out, text, strlen(text));
 }
 
 /* Copies the value without the backslashes before quotes. False if it does not fit. */

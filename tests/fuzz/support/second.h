@@ -1,11 +1,12 @@
 /*
  * The plain and slow readers that several targets use as a second opinion. They share no code with
- * the product.
+ * the product, and neither do the fields of ssh_client.h.
  */
 #ifndef WREN_SECOND_H
 #define WREN_SECOND_H
 
 #include "fuzz.h"
+#include "ssh_client.h"
 
 bool second_is(struct input text, const char *wanted);
 bool second_same(struct input one, struct input other);
@@ -46,17 +47,6 @@ bool second_line(struct input *file, struct input *line, bool *too_long);
 
 /* Takes a byte-order mark off the first line of a file. */
 void second_mark(struct input *line);
-
-/* Where to put fields: each appends one. */
-struct second_output {
-    uint8_t *bytes;
-    size_t used;
-    size_t room;
-};
-void second_put(struct second_output *out, const void *bytes, size_t count);
-void second_put_number(struct second_output *out, unsigned bytes, uint64_t number);
-void second_put_string(struct second_output *out, const void *bytes, size_t count);
-void second_put_text(struct second_output *out, const char *text);
 
 /* One option of a line of authorized_keys, without the comma after it. */
 #define SECOND_VALUE_BYTES 4096

@@ -5,7 +5,8 @@
 #include "sftp.h"
 #include "simulation.h"
 
-struct stream stream;
+static uint8_t stream_bytes[600000];
+struct fields stream = FIELDS_IN(stream_bytes);
 
 static const char *const paths[] = {"a",
                                     "d",
@@ -47,27 +48,9 @@ static const char *const paths[] = {"a",
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
-static void put(const void *bytes, size_t count)
-{
-    size_t room = STREAM_BYTES - stream.bytes;
-    count = count < room ? count : room;
-    if (count > 0) {
-        memcpy(stream.data + stream.bytes, bytes, count);
-    }
-    stream.bytes += count;
-}
-
 static void put_u32(uint32_t value)
 {
-    const uint8_t bytes[4] = {(uint8_t)(value >> 24), (uint8_t)(value >> 16), (uint8_t)(value >> 8),
-                              (uint8_t)value};
-    put(bytes, 4);
-}
-
-static void put_string(const void *bytes, size_t count)
-{
-    put_u32((uint32_t)count);
-    put(bytes, count);
+    fields_number(&stream, 4, value);
 }
 
 /* 255: bytes of the input; 254: a path of the greatest length. */
@@ -77,14 +60,14 @@ static void put_path(struct input *input)
     uint8_t which = input_u8(input);
     if (which == 255) {
         const struct input raw = input_take(input, input_u8(input));
-        put_string(raw.at, raw.left);
+        fields_string(&stream, raw.at, raw.left);
     } else if (which == 254) {
         uint8_t shorter = input_u8(input);
         memset(longest, '/', sizeof(longest));
-        put_string(longest, sizeof(longest) - (shorter & 3));
+        fields_string(&stream, longest, sizeof(longest) - (shorter & 3));
     } else {
         const char *path = paths[which % (sizeof(paths) / sizeof(paths[0]))];
-        put_string(path, strlen(path));
+        fields_text(&stream, path);
     }
 }
 
@@ -95,7 +78,7 @@ static void put_handle(struct input *input)
     put_u32((which & 0x80) ? 7 : 8);
     put_u32(which & 7);
     put_u32(1U + (which >> 3 & 7));
-    stream.bytes -= (which & 0x80) && stream.bytes < STREAM_BYTES ? 1 : 0;
+    stream.used -= (which & 0x80) && stream.used < stream.room ? 1 : 0;
 }
 
 static void put_u64(struct input *input)
@@ -128,8 +111,7 @@ static void put_attributes(struct input *input)
     if (flags & 128) {
         put_u32(value);
         for (int i = 0; i < (value & 3); i++) {
-            put_string("x@y", 3);
-            put_string("z", 1);
+            fields_put(&stream, "ss", "x@y", "z");
         }
     }
 }
@@ -154,22 +136,18 @@ static const char *const extensions[] = {"posix-rename@openssh.com",
 static void put_ids(struct input *input)
 {
     uint8_t which = input_u8(input);
-    size_t at = stream.bytes;
-    put_u32(0);
+    size_t list = fields_begin(&stream);
     for (int i = 0; i < (which & 31) * ((which & 64) ? 100 : 1); i++) {
         put_u32((uint32_t)i * 1000);
     }
-    put("xyz", (which & 128) ? 3 : 0);
-    size_t end = stream.bytes;
-    stream.bytes = at;
-    put_u32((uint32_t)(end - at - 4));
-    stream.bytes = end;
+    fields_bytes(&stream, "xyz", (which & 128) ? 3 : 0);
+    fields_end(&stream, list);
 }
 
 static void put_extended(struct input *input)
 {
     unsigned which = input_u8(input) % (sizeof(extensions) / sizeof(extensions[0]));
-    put_string(extensions[which], strlen(extensions[which]));
+    fields_text(&stream, extensions[which]);
     if (which <= 1) {
         put_path(input);
         put_path(input);
@@ -214,7 +192,7 @@ static void put_fields(uint8_t type, struct input *input)
         put_handle(input);
         put_u64(input);
         const struct input data = input_take(input, input_u8(input));
-        put_string(data.at, data.left);
+        fields_string(&stream, data.at, data.left);
         break;
     }
     case SFTP_FSETSTAT:
@@ -245,40 +223,34 @@ static void put_packet(uint8_t op, uint32_t id, struct input *input)
 {
     if (op == 0xff) {
         const struct input raw = input_take(input, input_u8(input));
-        put(raw.at, raw.left);
+        fields_bytes(&stream, raw.at, raw.left);
         return;
     }
     if (op == 0xfd) {
-        static const uint8_t zeros[256 * 1100];
-        put(zeros, input_u8(input) * 1100U);
+        fields_fill(&stream, 0, input_u8(input) * 1100U);
         return;
     }
     if (op == 0xfe) {
         put_u32(input_u32(input));
         return;
     }
-    size_t at = stream.bytes;
     uint8_t type = (op & 31) == 31 ? SFTP_EXTENDED : (op & 31);
-    put_u32(0);
-    put(&type, 1);
-    put_u32(type == SFTP_INIT ? 3 : id);
+    size_t packet = fields_begin(&stream);
+    fields_put(&stream, "bu", type, type == SFTP_INIT ? 3 : id);
     if (type != SFTP_INIT) {
         put_fields(type, input);
     }
-    put("extra", (op & 0x20) ? 5 : 0);
+    fields_bytes(&stream, "extra", (op & 0x20) ? 5 : 0);
     size_t short_by = (op & 0x40) ? input_u8(input) : 0;
-    size_t body = stream.bytes - at - 4;
-    stream.bytes -= short_by < body ? short_by : body - 1;
-    size_t end = stream.bytes;
-    stream.bytes = at;
-    put_u32((uint32_t)(end - at - 4));
-    stream.bytes = end;
+    size_t body = stream.used - packet - 4;
+    stream.used -= short_by < body ? short_by : body - 1;
+    fields_end(&stream, packet);
 }
 
 void stream_make(struct input input)
 {
-    stream.bytes = 0;
-    for (uint32_t id = 0x10000; input.left > 0 && stream.bytes + 8192 < STREAM_BYTES; id++) {
+    stream.used = 0;
+    for (uint32_t id = 0x10000; input.left > 0 && stream.used + 8192 < stream.room; id++) {
         put_packet(input_u8(&input), id, &input);
     }
 }

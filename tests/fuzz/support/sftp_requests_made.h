@@ -5,13 +5,9 @@
 #define WREN_SFTP_REQUESTS_MADE_H
 
 #include "fuzz.h"
+#include "ssh_client.h"
 
-#define STREAM_BYTES 600000
-
-extern struct stream {
-    size_t bytes;
-    uint8_t data[STREAM_BYTES];
-} stream;
+extern struct fields stream;
 
 /* Makes the stream of the rest of the input. */
 void stream_make(struct input input);
