@@ -21,6 +21,9 @@ enum {
     DATA = 103,
 };
 
+/* At most a write's 8 KiB are in a request. */
+#define REQUEST_BYTES 9000
+
 /* A worker has one SFTP session at a time. */
 static uint8_t answer[65536];
 static size_t answer_bytes;
@@ -57,46 +60,48 @@ static void send_packet(struct sftp *sftp, const uint8_t *bytes, size_t count)
     while (sftp->session->remote_window < count + sizeof(uint32_t)) {
         client_turn(sftp->client, true);
     }
-    struct writer message = client_message(sftp->client, SSH_MSG_CHANNEL_DATA);
-    writer_u32(&message, sftp->session->remote);
-    size_t data = writer_string_begin(&message);
-    writer_string(&message, bytes, count);
-    writer_string_end(&message, data);
-    client_send(sftp->client, &message);
+    client_say(sftp->client, "bu(d)", SSH_MSG_CHANNEL_DATA, sftp->session->remote, bytes, count);
     sftp->session->remote_window -= (uint32_t)(count + sizeof(uint32_t));
 }
 
-/* Requests start with type and id; at most a write's 8 KiB are in them. */
-static struct writer request(uint8_t *bytes, size_t capacity, uint8_t type)
+/* Sends the request and waits for its answer. The reader stands behind the answer's identifier. */
+static uint8_t ask_list(struct sftp *sftp, struct reader *reader, uint8_t type, const char *format,
+                        va_list arguments)
 {
-    struct writer writer;
-    writer_init(&writer, bytes, capacity);
-    writer_u8(&writer, type);
-    writer_u32(&writer, ++last_id);
-    return writer;
-}
-
-static uint8_t ask(struct sftp *sftp, const uint8_t *bytes, const struct writer *writer,
-                   struct reader *reader)
-{
-    if (writer_failed(writer)) {
+    uint8_t bytes[REQUEST_BYTES];
+    struct fields request = FIELDS_IN(bytes);
+    fields_put(&request, "bu", type, ++last_id);
+    fields_put_list(&request, format, arguments);
+    if (request.full) {
         fail("sftp", "the request is too long");
     }
-    send_packet(sftp, bytes, writer->used);
-    uint8_t type = await(sftp, reader);
+    send_packet(sftp, bytes, request.used);
+    uint8_t answered = await(sftp, reader);
     if (reader_u32(reader) != last_id) {
         fail("sftp", "an answer to another request");
     }
-    return type;
+    return answered;
 }
 
-static void expect_ok(struct sftp *sftp, const uint8_t *bytes, const struct writer *writer)
+static uint8_t ask(struct sftp *sftp, struct reader *reader, uint8_t type, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    uint8_t answered = ask_list(sftp, reader, type, format, arguments);
+    va_end(arguments);
+    return answered;
+}
+
+static void expect_ok(struct sftp *sftp, uint8_t type, const char *format, ...)
 {
     struct reader reader;
-    uint8_t type = ask(sftp, bytes, writer, &reader);
+    va_list arguments;
+    va_start(arguments, format);
+    uint8_t answered = ask_list(sftp, &reader, type, format, arguments);
+    va_end(arguments);
     uint32_t status = reader_u32(&reader);
-    if (type != STATUS || status != 0) {
-        fail("sftp", "request %u is answered with %u, status %u", bytes[0], type, (unsigned)status);
+    if (answered != STATUS || status != 0) {
+        fail("sftp", "request %u is answered with %u, status %u", type, answered, (unsigned)status);
     }
 }
 
@@ -110,12 +115,8 @@ void sftp_begin(struct sftp *sftp, struct client *client)
     while (!sftp->session->open) {
         client_turn(client, true);
     }
-    struct writer message = client_message(client, SSH_MSG_CHANNEL_REQUEST);
-    writer_u32(&message, sftp->session->remote);
-    writer_text(&message, "subsystem");
-    writer_bool(&message, true);
-    writer_text(&message, "sftp");
-    client_send(client, &message);
+    client_say(client, "busbs", SSH_MSG_CHANNEL_REQUEST, sftp->session->remote, "subsystem", true,
+               "sftp");
     sftp->session->unanswered++;
     sftp->session->asked_ns = measure_now_ns();
     send_packet(sftp, init, sizeof(init));
@@ -126,13 +127,8 @@ void sftp_begin(struct sftp *sftp, struct client *client)
 
 void sftp_open(struct sftp *sftp, const char *name, uint32_t flags)
 {
-    uint8_t bytes[256];
     struct reader reader;
-    struct writer writer = request(bytes, sizeof(bytes), OPEN);
-    writer_text(&writer, name);
-    writer_u32(&writer, flags);
-    writer_u32(&writer, 0); /* no attributes */
-    uint8_t type = ask(sftp, bytes, &writer, &reader);
+    uint8_t type = ask(sftp, &reader, OPEN, "suu", name, flags, 0); /* no attributes */
     struct reader handle = reader_string(&reader);
     if (type != HANDLE || handle.left > sizeof(sftp->handle)) {
         fail("sftp", "OPEN is answered with %u", type);
@@ -141,30 +137,17 @@ void sftp_open(struct sftp *sftp, const char *name, uint32_t flags)
     memcpy(sftp->handle, handle.bytes, handle.left);
 }
 
-static void write_place(struct writer *writer, const struct sftp *sftp, uint32_t offset)
-{
-    writer_string(writer, sftp->handle, sftp->handle_bytes);
-    writer_u32(writer, 0);
-    writer_u32(writer, offset);
-}
-
 void sftp_write(struct sftp *sftp, uint32_t offset, const uint8_t *data, uint32_t count)
 {
-    uint8_t bytes[9000];
-    struct writer writer = request(bytes, sizeof(bytes), WRITE);
-    write_place(&writer, sftp, offset);
-    writer_string(&writer, data, count);
-    expect_ok(sftp, bytes, &writer);
+    expect_ok(sftp, WRITE, "duud", sftp->handle, sftp->handle_bytes, 0, offset, data,
+              (size_t)count);
 }
 
 void sftp_read(struct sftp *sftp, uint32_t offset, const uint8_t *expected, uint32_t count)
 {
-    uint8_t bytes[256];
     struct reader reader;
-    struct writer writer = request(bytes, sizeof(bytes), READ);
-    write_place(&writer, sftp, offset);
-    writer_u32(&writer, count);
-    uint8_t type = ask(sftp, bytes, &writer, &reader);
+    uint8_t type =
+        ask(sftp, &reader, READ, "duuu", sftp->handle, sftp->handle_bytes, 0, offset, count);
     struct reader data = reader_string(&reader);
     if (type != DATA || !reader_equals(&data, expected, count)) {
         fail("sftp", "other data came back than was written");
@@ -173,18 +156,12 @@ void sftp_read(struct sftp *sftp, uint32_t offset, const uint8_t *expected, uint
 
 void sftp_close(struct sftp *sftp)
 {
-    uint8_t bytes[256];
-    struct writer writer = request(bytes, sizeof(bytes), CLOSE);
-    writer_string(&writer, sftp->handle, sftp->handle_bytes);
-    expect_ok(sftp, bytes, &writer);
+    expect_ok(sftp, CLOSE, "d", sftp->handle, sftp->handle_bytes);
 }
 
 void sftp_remove(struct sftp *sftp, const char *name)
 {
-    uint8_t bytes[256];
-    struct writer writer = request(bytes, sizeof(bytes), REMOVE);
-    writer_text(&writer, name);
-    expect_ok(sftp, bytes, &writer);
+    expect_ok(sftp, REMOVE, "s", name);
 }
 
 void sftp_end(struct sftp *sftp)

@@ -148,8 +148,7 @@ static void handle(struct client *client, struct reader *payload)
 static void send_refusals(struct client *client)
 {
     for (; client->owed_refusals > 0; client->owed_refusals--) {
-        struct writer message = link_begin(&client->link, SSH_MSG_REQUEST_FAILURE);
-        link_send(&client->link, &message);
+        link_say(&client->link, "b", SSH_MSG_REQUEST_FAILURE);
     }
 }
 
@@ -194,20 +193,18 @@ void client_turn(struct client *client, bool wait)
 /* Nothing but a key exchange's messages may leave during one. */
 static void await_exchange(struct client *client)
 {
-    while (client->exchange.asked || client->exchange.session_id_bytes == 0) {
+    while (client->exchange.asked || client->exchange.secrets.session_id_bytes == 0) {
         client_turn(client, true);
     }
 }
 
-struct writer client_message(struct client *client, enum ssh_message number)
+void client_say(struct client *client, const char *format, ...)
 {
+    va_list arguments;
     await_exchange(client);
-    return link_begin(&client->link, number);
-}
-
-void client_send(struct client *client, struct writer *message)
-{
-    link_send(&client->link, message);
+    va_start(arguments, format);
+    link_say_list(&client->link, format, arguments);
+    va_end(arguments);
 }
 
 /* ---- end ------------------------------------------------------------------------------------- */
@@ -225,11 +222,7 @@ void client_end(struct client *client)
 {
     await_exchange(client);
     session_send_due(client); /* the last CLOSE */
-    struct writer message = link_begin(&client->link, SSH_MSG_DISCONNECT);
-    writer_u32(&message, SSH_DISCONNECT_BY_APPLICATION);
-    writer_text(&message, "done");
-    writer_text(&message, "");
-    client_send(client, &message);
+    link_say(&client->link, "buss", SSH_MSG_DISCONNECT, SSH_DISCONNECT_BY_APPLICATION, "done", "");
     link_finish(&client->link);
     timeline_mark(&client->timeline, MARK_ENDED);
 }

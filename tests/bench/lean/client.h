@@ -45,9 +45,8 @@ struct client *client_begin(const struct options *options);
  * nothing to do. */
 void client_turn(struct client *client, bool wait);
 
-/* A message of the caller's, once no key exchange is in its way. */
-struct writer client_message(struct client *client, enum ssh_message number);
-void client_send(struct client *client, struct writer *message);
+/* Adds a message, by a format of ssh_client.h, once no key exchange is in its way. */
+void client_say(struct client *client, const char *format, ...);
 
 /* Says goodbye and waits until the server has closed the connection. */
 void client_end(struct client *client);

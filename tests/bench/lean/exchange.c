@@ -10,12 +10,8 @@
 #include "client.h"
 #include "fail.h"
 
-/* What a reply yields. */
-struct secrets {
-    uint8_t k[AGREE_HYBRID_SECRET_BYTES]; /* of X25519 only the first half */
-    uint8_t h[HASH_MAX_BYTES];
-    size_t h_bytes;
-};
+/* What H covers, if a key or certificate of the server fills a packet. */
+#define HASHED_BYTES (LIMIT_PACKET_BYTES + LIMIT_CLIENT_KEXINIT_BYTES + 4096)
 
 /* ---- our values ------------------------------------------------------------------------------ */
 
@@ -37,18 +33,14 @@ void exchange_prepare(struct client *client)
 static void send_ecdh_init(struct client *client, const struct method *method)
 {
     struct exchange *exchange = &client->exchange;
-    struct writer q_c;
-    writer_init(&q_c, exchange->q_c, sizeof(exchange->q_c));
+    struct fields q_c = FIELDS_IN(exchange->q_c);
     if (method->hybrid) {
-        writer_bytes(&q_c, exchange->sntrup761.public_key, sizeof(exchange->sntrup761.public_key));
+        fields_bytes(&q_c, exchange->sntrup761.public_key, sizeof(exchange->sntrup761.public_key));
     }
-    writer_bytes(&q_c, exchange->x25519.public_key, sizeof(exchange->x25519.public_key));
+    fields_bytes(&q_c, exchange->x25519.public_key, sizeof(exchange->x25519.public_key));
     exchange->q_c_bytes = q_c.used;
-
-    struct writer message = link_begin(&client->link, SSH_MSG_KEX_ECDH_INIT);
-    writer_string(&message, exchange->q_c, exchange->q_c_bytes);
-    link_send(&client->link, &message);
-    if (exchange->session_id_bytes == 0) {
+    link_say(&client->link, "bd", SSH_MSG_KEX_ECDH_INIT, exchange->q_c, exchange->q_c_bytes);
+    if (exchange->secrets.session_id_bytes == 0) {
         timeline_ask(&client->timeline, QUESTION_EXCHANGE);
     }
 }
@@ -56,18 +48,16 @@ static void send_ecdh_init(struct client *client, const struct method *method)
 static void send_kexinit(struct client *client, bool guess)
 {
     struct exchange *exchange = &client->exchange;
-    bool first = exchange->session_id_bytes == 0;
+    bool first = exchange->secrets.session_id_bytes == 0;
     exchange->i_c_bytes = offer_write(&client->options->offer, first, guess, exchange->i_c);
-    struct writer message = link_begin(&client->link, SSH_MSG_KEXINIT);
-    writer_bytes(&message, exchange->i_c + 1, exchange->i_c_bytes - 1);
-    link_send(&client->link, &message);
+    link_say(&client->link, "r", exchange->i_c, exchange->i_c_bytes);
     exchange->asked = exchange->running = true;
 }
 
 void exchange_start(struct client *client)
 {
     struct exchange *exchange = &client->exchange;
-    bool first = exchange->session_id_bytes == 0;
+    bool first = exchange->secrets.session_id_bytes == 0;
     exchange->guessed = !client->options->polite && (first || exchange->lucky);
     exchange_prepare(client);
     send_kexinit(client, exchange->guessed);
@@ -91,7 +81,7 @@ static void keep_i_s(struct exchange *exchange, const struct reader *message)
 void exchange_on_kexinit(struct client *client, struct reader *message)
 {
     struct exchange *exchange = &client->exchange;
-    bool first = exchange->session_id_bytes == 0;
+    bool first = exchange->secrets.session_id_bytes == 0;
     struct settlement settlement;
     if (exchange->answered) {
         fail("key exchange", "a second KEXINIT from the server");
@@ -102,6 +92,7 @@ void exchange_on_kexinit(struct client *client, struct reader *message)
     }
     exchange->answered = true;
     exchange->method = settlement.method;
+    exchange->secrets.hybrid = settlement.method->hybrid;
     keep_i_s(exchange, message);
     if (first && settlement.strict && client->link.in.packets != 1) {
         fail("key exchange", "the server's KEXINIT is not its first packet");
@@ -124,11 +115,12 @@ void exchange_on_kexinit(struct client *client, struct reader *message)
 
 /* ---- ECDH_REPLY ------------------------------------------------------------------------------ */
 
-static bool agree(const struct exchange *exchange, const struct reader *q_s,
-                  uint8_t k[static AGREE_HYBRID_SECRET_BYTES])
+static bool agree(struct exchange *exchange, const struct reader *q_s)
 {
     uint8_t both[SNTRUP761_SECRET_BYTES + AGREE_X25519_BYTES];
-    if (!exchange->method->hybrid) {
+    uint8_t *k = exchange->secrets.k;
+    memset(k, 0, sizeof(exchange->secrets.k));
+    if (!exchange->secrets.hybrid) {
         return q_s->left == AGREE_X25519_BYTES && agree_x25519(k, &exchange->x25519, q_s->bytes);
     }
     if (q_s->left != AGREE_HYBRID_SERVER_BYTES ||
@@ -141,21 +133,17 @@ static bool agree(const struct exchange *exchange, const struct reader *q_s,
     return true;
 }
 
-static void hash_exchange(const struct client *client, const struct reader *k_s,
-                          const struct reader *q_s, struct secrets *secrets)
+static size_t hash_exchange(const struct client *client, const struct reader *k_s,
+                            const struct reader *q_s, uint8_t h[static 64])
 {
+    static uint8_t bytes[HASHED_BYTES];
     const struct exchange *exchange = &client->exchange;
-    struct exchange_hash hash;
-    exchange_hash_begin(&hash, exchange->method->hybrid);
-    exchange_hash_string(&hash, CLIENT_VERSION, strlen(CLIENT_VERSION));
-    exchange_hash_string(&hash, client->server_version, strlen(client->server_version));
-    exchange_hash_string(&hash, exchange->i_c, exchange->i_c_bytes);
-    exchange_hash_string(&hash, exchange->i_s, exchange->i_s_bytes);
-    exchange_hash_string(&hash, k_s->bytes, k_s->left);
-    exchange_hash_string(&hash, exchange->q_c, exchange->q_c_bytes);
-    exchange_hash_string(&hash, q_s->bytes, q_s->left);
-    exchange_hash_secret(&hash, secrets->k);
-    secrets->h_bytes = exchange_hash_end(&hash, secrets->h);
+    struct fields hashed = FIELDS_IN(bytes);
+    fields_put(&hashed, "ssddddd", CLIENT_VERSION, client->server_version, exchange->i_c,
+               exchange->i_c_bytes, exchange->i_s, exchange->i_s_bytes, k_s->bytes, k_s->left,
+               exchange->q_c, exchange->q_c_bytes, q_s->bytes, q_s->left);
+    secrets_put_k(&hashed, exchange->secrets.hybrid, exchange->secrets.k);
+    return secrets_hash(exchange->secrets.hybrid, bytes, hashed.used, h);
 }
 
 /* Both blobs are string "ssh-ed25519" and a string of fixed size (RFC 8709 sections 4 and 6). */
@@ -167,7 +155,7 @@ static const uint8_t *ed25519_part(struct reader blob, size_t bytes)
 }
 
 static void check_host(const struct client *client, const struct reader *k_s,
-                       const struct reader *signature, const struct secrets *secrets)
+                       const struct reader *signature, const uint8_t *h, size_t h_bytes)
 {
     const struct options *options = client->options;
     const uint8_t *host_key = ed25519_part(*k_s, 32);
@@ -178,63 +166,38 @@ static void check_host(const struct client *client, const struct reader *k_s,
     if (!options->any_host_key && memcmp(host_key, options->host_key, 32) != 0) {
         fail("key exchange", "the server has another host key than --host-key names");
     }
-    if (crypto_sign_verify_detached(signed_h, secrets->h, secrets->h_bytes, host_key) != 0) {
+    if (crypto_sign_verify_detached(signed_h, h, h_bytes, host_key) != 0) {
         fail("key exchange", "the host key's signature is wrong");
     }
-}
-
-/* RFC 4253 section 7.2: HASH(K || H || letter || session_id), extended by HASH(K || H || K1). */
-static void derive(const struct exchange *exchange, const struct secrets *secrets, char letter,
-                   uint8_t key[static CHACHAPOLY_KEY_BYTES])
-{
-    uint8_t blocks[2 * HASH_MAX_BYTES];
-    size_t made = 0;
-    while (made < CHACHAPOLY_KEY_BYTES) {
-        struct exchange_hash hash;
-        exchange_hash_begin(&hash, exchange->method->hybrid);
-        exchange_hash_secret(&hash, secrets->k);
-        exchange_hash_bytes(&hash, secrets->h, secrets->h_bytes);
-        if (made == 0) {
-            exchange_hash_bytes(&hash, &letter, 1);
-            exchange_hash_bytes(&hash, exchange->session_id, exchange->session_id_bytes);
-        } else {
-            exchange_hash_bytes(&hash, blocks, made);
-        }
-        made += exchange_hash_end(&hash, blocks + made);
-    }
-    memcpy(key, blocks, CHACHAPOLY_KEY_BYTES);
 }
 
 void exchange_on_reply(struct client *client, struct reader *message)
 {
     struct exchange *exchange = &client->exchange;
-    struct secrets secrets = {0};
-    uint8_t client_key[CHACHAPOLY_KEY_BYTES];
+    struct secrets *secrets = &exchange->secrets;
+    uint8_t h[64], client_key[CHACHAPOLY_KEY_BYTES];
     struct reader k_s = reader_string(message);
     struct reader q_s = reader_string(message);
     struct reader signature = reader_string(message);
     if (!reader_end(message) || !exchange->answered || !exchange->asked) {
         fail("key exchange", "the server's reply is malformed or comes at the wrong time");
     }
-    if (!agree(exchange, &q_s, secrets.k)) {
+    if (!agree(exchange, &q_s)) {
         fail("key exchange", "the server's public value does not fit ours");
     }
-    hash_exchange(client, &k_s, &q_s, &secrets);
-    check_host(client, &k_s, &signature, &secrets);
-    if (exchange->session_id_bytes == 0) {
-        exchange->session_id_bytes = secrets.h_bytes;
-        memcpy(exchange->session_id, secrets.h, secrets.h_bytes);
+    size_t h_bytes = hash_exchange(client, &k_s, &q_s, h);
+    check_host(client, &k_s, &signature, h, h_bytes);
+    if (secrets->session_id_bytes == 0) {
         timeline_mark(&client->timeline, MARK_KEX_REPLY);
         timeline_answer(&client->timeline, QUESTION_EXCHANGE);
     }
-    derive(exchange, &secrets, 'C', client_key);
-    derive(exchange, &secrets, 'D', exchange->server_key);
-
-    struct writer newkeys = link_begin(&client->link, SSH_MSG_NEWKEYS);
-    link_send(&client->link, &newkeys);
+    secrets_keep_h(secrets, h, h_bytes);
+    secrets_key(secrets, 'C', client_key);
+    secrets_key(secrets, 'D', exchange->server_key);
+    link_say(&client->link, "b", SSH_MSG_NEWKEYS);
     packet_new_keys(&client->link.out, client_key, exchange->strict);
     exchange->asked = exchange->ready = false;
-    sodium_memzero(&secrets, sizeof(secrets));
+    sodium_memzero(secrets->k, sizeof(secrets->k));
 }
 
 void exchange_on_newkeys(struct client *client, struct reader *message)

@@ -15,6 +15,7 @@
 #include "limit.h"
 #include "offer.h"
 #include "sntrup761_key.h"
+#include "ssh_client.h"
 #include "wire.h"
 
 struct client;
@@ -32,10 +33,10 @@ struct exchange {
     struct agree_key x25519; /* for one exchange */
     struct sntrup761_key sntrup761;
     bool ready; /* these are made */
-    size_t q_c_bytes, i_c_bytes, i_s_bytes, session_id_bytes;
+    size_t q_c_bytes, i_c_bytes, i_s_bytes;
     uint8_t q_c[AGREE_HYBRID_CLIENT_BYTES];
     uint8_t i_c[OFFER_BYTES], i_s[LIMIT_CLIENT_KEXINIT_BYTES];
-    uint8_t session_id[HASH_MAX_BYTES];
+    struct secrets secrets;
     uint8_t server_key[CHACHAPOLY_KEY_BYTES]; /* in force at the server's NEWKEYS */
 };
 

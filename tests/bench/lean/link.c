@@ -98,22 +98,25 @@ void link_add(struct link *link, const void *bytes, size_t count)
     link->out_end += count;
 }
 
-struct writer link_begin(struct link *link, enum ssh_message number)
+void link_say_list(struct link *link, const char *format, va_list arguments)
 {
-    struct writer message;
     size_t room = sizeof(link->output) - link->out_end;
-    writer_init(&message, link->output + link->out_end + PACKET_HEADER_BYTES,
-                room > PACKET_OVERHEAD_BYTES ? room - PACKET_OVERHEAD_BYTES : 0);
-    writer_u8(&message, (uint8_t)number);
-    return message;
-}
-
-void link_send(struct link *link, struct writer *message)
-{
-    if (writer_failed(message)) {
+    struct fields message = {link->output + link->out_end + PACKET_HEADER_BYTES, 0,
+                             room > PACKET_OVERHEAD_BYTES ? room - PACKET_OVERHEAD_BYTES : 0,
+                             false};
+    fields_put_list(&message, format, arguments);
+    if (message.full) {
         fail("packet", "more than %d bytes wait for the server", LINK_OUTPUT_BYTES);
     }
-    link->out_end += packet_seal(&link->out, link->output + link->out_end, message->used);
+    link->out_end += packet_seal(&link->out, link->output + link->out_end, message.used);
+}
+
+void link_say(struct link *link, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    link_say_list(link, format, arguments);
+    va_end(arguments);
 }
 
 /* True if all has left. A server that is gone shows when reading. */

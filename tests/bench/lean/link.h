@@ -6,11 +6,13 @@
 #ifndef LEAN_LINK_H
 #define LEAN_LINK_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "limit.h"
+#include "ssh_client.h"
 #include "transport.h"
 #include "wire.h"
 
@@ -49,9 +51,9 @@ bool link_take(struct link *link, struct reader *payload);
 /* Adds bytes that are no packet. */
 void link_add(struct link *link, const void *bytes, size_t count);
 
-/* A message in place, its number written. */
-struct writer link_begin(struct link *link, enum ssh_message number);
-void link_send(struct link *link, struct writer *message);
+/* Adds a message, by a format of ssh_client.h: its number first. */
+void link_say(struct link *link, const char *format, ...);
+void link_say_list(struct link *link, const char *format, va_list arguments);
 
 /* Less than a batch waits to be written. */
 bool link_takes_more(const struct link *link);

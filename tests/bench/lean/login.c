@@ -11,59 +11,34 @@
 /* Session identifier, request, and what surrounds them. */
 #define SIGNED_BYTES 1024
 
-static void write_key(struct writer *message, const struct options *options)
+/* RFC 4252 section 7; `with_signature` says whether one follows. */
+static void put_request(struct fields *fields, const struct options *options, bool with_signature)
 {
-    size_t mark = writer_string_begin(message);
-    writer_text(message, ED25519);
-    writer_string(message, options->key.public_key, sizeof(options->key.public_key));
-    writer_string_end(message, mark);
-}
-
-/* RFC 4252 sections 5 and 7, from the user's name on; `with_signature` says whether one follows. */
-static void write_request(struct writer *message, const struct options *options,
-                          bool with_signature)
-{
-    writer_text(message, options->user);
-    writer_text(message, "ssh-connection");
-    writer_text(message, "publickey");
-    writer_bool(message, with_signature);
-    writer_text(message, ED25519);
-    write_key(message, options);
-}
-
-static void sign(const struct client *client, uint8_t signature[static 64])
-{
-    struct writer data;
-    uint8_t bytes[SIGNED_BYTES];
-    writer_init(&data, bytes, sizeof(bytes));
-    writer_string(&data, client->exchange.session_id, client->exchange.session_id_bytes);
-    writer_u8(&data, SSH_MSG_USERAUTH_REQUEST);
-    write_request(&data, client->options, true);
-    if (writer_failed(&data)) {
+    fields_put(fields, "bsssbsk", SSH_MSG_USERAUTH_REQUEST, options->user, "ssh-connection",
+               "publickey", with_signature, ED25519, options->key.public_key);
+    if (fields->full) {
         fail("login", "the user's name is too long");
     }
-    crypto_sign_detached(signature, NULL, bytes, data.used, client->options->key.secret_key);
 }
 
+/* After the service was asked for: then the session has its identifier. */
 static void ask_signed(struct client *client)
 {
-    uint8_t signature[64];
-    struct writer message = client_message(client, SSH_MSG_USERAUTH_REQUEST);
-    sign(client, signature);
-    write_request(&message, client->options, true);
-    size_t mark = writer_string_begin(&message);
-    writer_text(&message, ED25519);
-    writer_string(&message, signature, sizeof(signature));
-    writer_string_end(&message, mark);
-    client_send(client, &message);
+    const struct secrets *secrets = &client->exchange.secrets;
+    uint8_t bytes[SIGNED_BYTES], signature[64];
+    struct fields data = FIELDS_IN(bytes);
+    fields_string(&data, secrets->session_id, secrets->session_id_bytes);
+    size_t request = data.used;
+    put_request(&data, client->options, true);
+    crypto_sign_detached(signature, NULL, bytes, data.used, client->options->key.secret_key);
+    client_say(client, "r(sd)", bytes + request, data.used - request, ED25519, signature,
+               sizeof(signature));
     timeline_ask(&client->timeline, QUESTION_LOGIN);
 }
 
 static void ask_service(struct client *client)
 {
-    struct writer message = client_message(client, SSH_MSG_SERVICE_REQUEST);
-    writer_text(&message, "ssh-userauth");
-    client_send(client, &message);
+    client_say(client, "bs", SSH_MSG_SERVICE_REQUEST, "ssh-userauth");
     timeline_ask(&client->timeline, QUESTION_SERVICE);
 }
 
@@ -71,11 +46,8 @@ static void ask_service(struct client *client)
 
 static void ask_none(struct client *client)
 {
-    struct writer message = client_message(client, SSH_MSG_USERAUTH_REQUEST);
-    writer_text(&message, client->options->user);
-    writer_text(&message, "ssh-connection");
-    writer_text(&message, "none");
-    client_send(client, &message);
+    client_say(client, "bsss", SSH_MSG_USERAUTH_REQUEST, client->options->user, "ssh-connection",
+               "none");
     timeline_ask(&client->timeline, QUESTION_LOGIN);
     client->login.expect_no = true;
     while (client->login.expect_no && !client->login.done) {
@@ -85,9 +57,10 @@ static void ask_none(struct client *client)
 
 static void ask_whether_acceptable(struct client *client)
 {
-    struct writer message = client_message(client, SSH_MSG_USERAUTH_REQUEST);
-    write_request(&message, client->options, false);
-    client_send(client, &message);
+    uint8_t bytes[SIGNED_BYTES];
+    struct fields request = FIELDS_IN(bytes);
+    put_request(&request, client->options, false);
+    client_say(client, "r", bytes, request.used);
     timeline_ask(&client->timeline, QUESTION_LOGIN);
     while (!client->login.acceptable) {
         client_turn(client, true);

@@ -3,12 +3,13 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "ssh_client.h"
 #include "wire.h"
 
 #define COOKIE_BYTES  16
 #define HOST_KEY      "ssh-ed25519"
 #define STRICT_SERVER "kex-strict-s-v00@openssh.com"
-#define STRICT_CLIENT "kex-strict-c-v00@openssh.com"
+#define MARKERS       ",ext-info-c,kex-strict-c-v00@openssh.com"
 
 static const struct method methods[] = {
     {"sntrup761x25519-sha512", true},
@@ -57,34 +58,30 @@ bool offer_named(struct offer *offer, const char *name)
 
 /* EXT_INFO tells us nothing that we act on; but the stock client asks for it, and the server's work
  * is to be the same. */
-static void write_methods(const struct offer *offer, bool first_exchange, struct writer *message)
+static void put_methods(struct fields *message, const struct offer *offer, bool first_exchange)
 {
-    static const char markers[] = ",ext-info-c," STRICT_CLIENT;
-    size_t mark = writer_string_begin(message);
+    size_t list = fields_begin(message);
     for (size_t i = 0; i < offer->count; i++) {
-        writer_bytes(message, ",", i > 0 ? 1 : 0);
-        writer_bytes(message, offer->methods[i].name, strlen(offer->methods[i].name));
+        fields_bytes(message, ",", i > 0 ? 1 : 0);
+        fields_bytes(message, offer->methods[i].name, strlen(offer->methods[i].name));
     }
-    writer_bytes(message, markers, first_exchange ? sizeof(markers) - 1 : 0);
-    writer_string_end(message, mark);
+    fields_bytes(message, MARKERS, first_exchange ? strlen(MARKERS) : 0);
+    fields_end(message, list);
 }
 
 size_t offer_write(const struct offer *offer, bool first_exchange, bool guess,
                    uint8_t out[static OFFER_BYTES])
 {
-    struct writer message;
     uint8_t cookie[COOKIE_BYTES];
+    struct fields message = {out, 0, OFFER_BYTES, false};
     randombytes_buf(cookie, sizeof(cookie));
-    writer_init(&message, out, OFFER_BYTES);
-    writer_u8(&message, SSH_MSG_KEXINIT);
-    writer_bytes(&message, cookie, sizeof(cookie));
-    write_methods(offer, first_exchange, &message);
-    writer_text(&message, HOST_KEY);
+    fields_put(&message, "br", SSH_MSG_KEXINIT, cookie, sizeof(cookie));
+    put_methods(&message, offer, first_exchange);
+    fields_text(&message, HOST_KEY);
     for (size_t i = 0; i < LISTS; i++) {
-        writer_text(&message, lists[i].name);
+        fields_text(&message, lists[i].name);
     }
-    writer_bool(&message, guess);
-    writer_u32(&message, 0);
+    fields_put(&message, "bu", guess, 0);
     return message.used;
 }
 

@@ -26,36 +26,10 @@ struct session *session_ask(struct client *client)
     }
     struct session *session = &client->sessions[client->session_count++];
     session->window = client->options->window;
-    struct writer message = client_message(client, SSH_MSG_CHANNEL_OPEN);
-    writer_text(&message, "session");
-    writer_u32(&message, number_of(client, session));
-    writer_u32(&message, session->window);
-    writer_u32(&message, LIMIT_CHANNEL_PACKET_BYTES);
-    client_send(client, &message);
+    client_say(client, "bsuuu", SSH_MSG_CHANNEL_OPEN, "session", number_of(client, session),
+               session->window, LIMIT_CHANNEL_PACKET_BYTES);
     timeline_ask(&client->timeline, QUESTION_CHANNEL);
     return session;
-}
-
-static struct writer request(struct client *client, struct session *session, const char *type)
-{
-    session->unanswered++;
-    struct writer message = client_message(client, SSH_MSG_CHANNEL_REQUEST);
-    writer_u32(&message, session->remote);
-    writer_text(&message, type);
-    writer_bool(&message, true);
-    return message;
-}
-
-static void ask_terminal(struct client *client, struct session *session)
-{
-    struct writer message = request(client, session, "pty-req");
-    writer_text(&message, "xterm");
-    writer_u32(&message, 80);
-    writer_u32(&message, 24);
-    writer_u32(&message, 0);
-    writer_u32(&message, 0);
-    writer_string(&message, "", 1); /* no modes: TTY_OP_END */
-    client_send(client, &message);
 }
 
 void session_run(struct client *client, struct session *session, const char *command, bool pty)
@@ -65,11 +39,12 @@ void session_run(struct client *client, struct session *session, const char *com
     }
     client->place = "session";
     if (pty) {
-        ask_terminal(client, session);
+        client_say(client, "busbsuuuud", SSH_MSG_CHANNEL_REQUEST, session->remote, "pty-req", true,
+                   "xterm", 80, 24, 0, 0, "", (size_t)1); /* no modes: TTY_OP_END */
+        session->unanswered++;
     }
-    struct writer message = request(client, session, "exec");
-    writer_text(&message, command);
-    client_send(client, &message);
+    client_say(client, "busbs", SSH_MSG_CHANNEL_REQUEST, session->remote, "exec", true, command);
+    session->unanswered++;
     session->asked_ns = measure_now_ns();
     timeline_ask(&client->timeline, QUESTION_COMMAND);
 }
@@ -92,22 +67,6 @@ void session_finish(struct client *client, struct session *session)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static void send_number(struct client *client, enum ssh_message number, uint32_t remote)
-{
-    struct writer message = link_begin(&client->link, number);
-    writer_u32(&message, remote);
-    link_send(&client->link, &message);
-}
-
-static void send_adjust(struct client *client, struct session *session)
-{
-    struct writer message = link_begin(&client->link, SSH_MSG_CHANNEL_WINDOW_ADJUST);
-    writer_u32(&message, session->remote);
-    writer_u32(&message, session->owed);
-    link_send(&client->link, &message);
-    session->owed = 0;
-}
-
 static uint32_t smallest(uint64_t wanted, uint32_t window, uint32_t packet)
 {
     uint32_t limit = window < packet ? window : packet;
@@ -117,10 +76,7 @@ static uint32_t smallest(uint64_t wanted, uint32_t window, uint32_t packet)
 static void send_zeros(struct client *client, struct session *session, uint32_t count)
 {
     static const uint8_t zeros[LIMIT_CHANNEL_PACKET_BYTES];
-    struct writer message = link_begin(&client->link, SSH_MSG_CHANNEL_DATA);
-    writer_u32(&message, session->remote);
-    writer_string(&message, zeros, count);
-    link_send(&client->link, &message);
+    link_say(&client->link, "bud", SSH_MSG_CHANNEL_DATA, session->remote, zeros, (size_t)count);
     session->to_send -= count;
     session->remote_window -= count;
 }
@@ -136,7 +92,7 @@ static bool send_data(struct client *client, struct session *session)
                    smallest(session->to_send, session->remote_window, session->remote_packet));
     }
     if (session->to_send == 0 && session->eof_due && !session->eof_sent) {
-        send_number(client, SSH_MSG_CHANNEL_EOF, session->remote);
+        link_say(&client->link, "bu", SSH_MSG_CHANNEL_EOF, session->remote);
         session->eof_sent = true;
     }
     return false;
@@ -151,12 +107,14 @@ bool session_send_due(struct client *client)
             continue;
         }
         if (session->close_received) {
-            send_number(client, SSH_MSG_CHANNEL_CLOSE, session->remote);
+            link_say(&client->link, "bu", SSH_MSG_CHANNEL_CLOSE, session->remote);
             session->close_sent = true;
             continue;
         }
         if (session->owed >= session->window / 2) {
-            send_adjust(client, session);
+            link_say(&client->link, "buu", SSH_MSG_CHANNEL_WINDOW_ADJUST, session->remote,
+                     session->owed);
+            session->owed = 0;
         }
         more |= send_data(client, session);
     }
