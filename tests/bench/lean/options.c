@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,15 +48,6 @@ static uint64_t number(const char *name, const char *text)
     return value << shift;
 }
 
-static unsigned small_number(const char *name, const char *text)
-{
-    uint64_t value = number(name, text);
-    if (value > 10000000) {
-        usage("--%s is too large: %s", name, text);
-    }
-    return (unsigned)value;
-}
-
 static void take_connect(struct options *options, const char *name, char *text)
 {
     char *colon = strrchr(text, ':');
@@ -69,19 +61,6 @@ static void take_connect(struct options *options, const char *name, char *text)
     }
     options->host = text;
     options->port = colon + 1;
-}
-
-static void take_exec(struct options *options, const char *name, char *text)
-{
-    (void)name;
-    (void)text;
-    options->exec = true;
-}
-
-static void take_user(struct options *options, const char *name, char *text)
-{
-    (void)name;
-    options->user = text;
 }
 
 static void take_key(struct options *options, const char *name, char *path)
@@ -120,73 +99,6 @@ static void take_kex(struct options *options, const char *name, char *text)
     }
 }
 
-static void take_polite(struct options *options, const char *name, char *text)
-{
-    (void)name;
-    (void)text;
-    options->polite = true;
-}
-
-static void take_command(struct options *options, const char *name, char *text)
-{
-    (void)name;
-    options->command = text;
-}
-
-static void take_bytes(struct options *options, const char *name, char *text)
-{
-    options->bytes = number(name, text);
-}
-
-static void take_rekey_bytes(struct options *options, const char *name, char *text)
-{
-    options->rekey_bytes = number(name, text);
-}
-
-static void take_window(struct options *options, const char *name, char *text)
-{
-    uint64_t window = number(name, text);
-    if (window > (1U << 30)) {
-        usage("--%s is too large: %s", name, text);
-    }
-    options->window = (uint32_t)window;
-}
-
-static void take_repeat(struct options *options, const char *name, char *text)
-{
-    options->repeat = small_number(name, text);
-}
-
-static void take_rounds(struct options *options, const char *name, char *text)
-{
-    options->rounds = small_number(name, text);
-}
-
-static void take_pty(struct options *options, const char *name, char *text)
-{
-    (void)name;
-    (void)text;
-    options->pty = true;
-}
-
-static void take_busy(struct options *options, const char *name, char *text)
-{
-    (void)name;
-    options->busy = text;
-}
-
-static void take_count(struct options *options, const char *name, char *text)
-{
-    options->count = small_number(name, text);
-}
-
-static void take_hold(struct options *options, const char *name, char *text)
-{
-    (void)name;
-    (void)text;
-    options->hold = true;
-}
-
 static void take_help(struct options *options, const char *name, char *text)
 {
     (void)options;
@@ -198,42 +110,73 @@ static void take_help(struct options *options, const char *name, char *text)
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
+/* What an option's value is kept as; or its own function takes it. */
+enum kind { FLAG, TEXT, NUMBER, LONG_NUMBER, OWN };
+
+#define FIELD(member) offsetof(struct options, member)
+#define BULK          " download upload rekey sessions "
+#define MOST_ROUNDS   10000000U
+
 static const struct known {
     const char *name;
-    bool argument;
+    enum kind kind;
+    size_t field;
     const char *modes; /* that take it, or NULL for all of them */
+    uint32_t most;     /* of a NUMBER */
     void (*take)(struct options *options, const char *name, char *text);
 } known[] = {
-    {"connect", true, NULL, take_connect},
-    {"exec", false, NULL, take_exec},
-    {"user", true, NULL, take_user},
-    {"key", true, NULL, take_key},
-    {"host-key", true, NULL, take_host_key},
-    {"kex", true, NULL, take_kex},
-    {"polite", false, NULL, take_polite},
-    {"command", true, NULL, take_command},
-    {"bytes", true, " download upload rekey sessions ", take_bytes},
-    {"rekey-bytes", true, " download upload rekey sessions ", take_rekey_bytes},
-    {"window", true, NULL, take_window},
-    {"repeat", true, " login ", take_repeat},
-    {"rounds", true, " echo ", take_rounds},
-    {"pty", false, " echo ", take_pty},
-    {"busy", true, " echo ", take_busy},
-    {"count", true, " sessions idle ", take_count},
-    {"hold", false, " idle ", take_hold},
-    {"help", false, NULL, take_help},
+    {"connect", OWN, 0, NULL, 0, take_connect},
+    {"exec", FLAG, FIELD(exec), NULL, 0, NULL},
+    {"user", TEXT, FIELD(user), NULL, 0, NULL},
+    {"key", OWN, 0, NULL, 0, take_key},
+    {"host-key", OWN, 0, NULL, 0, take_host_key},
+    {"kex", OWN, 0, NULL, 0, take_kex},
+    {"polite", FLAG, FIELD(polite), NULL, 0, NULL},
+    {"command", TEXT, FIELD(command), NULL, 0, NULL},
+    {"bytes", LONG_NUMBER, FIELD(bytes), BULK, 0, NULL},
+    {"rekey-bytes", LONG_NUMBER, FIELD(rekey_bytes), BULK, 0, NULL},
+    {"window", NUMBER, FIELD(window), NULL, 1U << 30, NULL},
+    {"repeat", NUMBER, FIELD(repeat), " login ", MOST_ROUNDS, NULL},
+    {"rounds", NUMBER, FIELD(rounds), " echo ", MOST_ROUNDS, NULL},
+    {"pty", FLAG, FIELD(pty), " echo ", 0, NULL},
+    {"busy", TEXT, FIELD(busy), " echo ", 0, NULL},
+    {"count", NUMBER, FIELD(count), " sessions idle ", MOST_ROUNDS, NULL},
+    {"hold", FLAG, FIELD(hold), " idle ", 0, NULL},
+    {"help", OWN, 0, NULL, 0, take_help},
 };
 
 #define KNOWN (sizeof(known) / sizeof(known[0]))
 
+static void take_number(void *field, const struct known *option, const char *text)
+{
+    uint64_t value = number(option->name, text);
+    if (option->kind == LONG_NUMBER) {
+        *(uint64_t *)field = value;
+        return;
+    }
+    if (value > option->most) {
+        usage("--%s is too large: %s", option->name, text);
+    }
+    *(uint32_t *)field = (uint32_t)value;
+}
+
 static void take(struct options *options, const struct known *option)
 {
     char word[32];
+    void *field = (char *)options + option->field;
     snprintf(word, sizeof(word), " %s ", options->mode->name);
     if (option->modes != NULL && strstr(option->modes, word) == NULL) {
         usage("--%s is not for %s", option->name, options->mode->name);
     }
-    option->take(options, option->name, optarg);
+    if (option->kind == FLAG) {
+        *(bool *)field = true;
+    } else if (option->kind == TEXT) {
+        *(const char **)field = optarg;
+    } else if (option->kind == OWN) {
+        option->take(options, option->name, optarg);
+    } else {
+        take_number(field, option, optarg);
+    }
 }
 
 static void take_mode(struct options *options, const char *name, const struct mode *modes)
@@ -273,7 +216,8 @@ void options_parse(struct options *options, int argc, char **argv, const struct 
     struct option table[KNOWN + 1] = {{0}};
     for (size_t i = 0; i < KNOWN; i++) {
         table[i].name = known[i].name;
-        table[i].has_arg = known[i].argument ? required_argument : no_argument;
+        table[i].has_arg =
+            known[i].kind == FLAG || known[i].take == take_help ? no_argument : required_argument;
     }
     *options = (struct options){.window = WINDOW_BYTES, .rounds = 1000, .count = 1, .repeat = 1};
     offer_named(&options->offer, "sntrup");

@@ -33,9 +33,8 @@ struct options {
     const char *command; /* or NULL */
     const char *busy;    /* or NULL */
     bool pty, hold;
-    uint32_t window;
+    uint32_t window, rounds, count, repeat;
     uint64_t bytes, rekey_bytes; /* 0: not given */
-    unsigned rounds, count, repeat;
 };
 
 /* Reads argv. Wrong usage ends the program with 100, --help with 0, a key that can't be had with 1.
