@@ -125,9 +125,7 @@ void guest_quiet(const struct options *options)
 {
     struct client *client = meet(options);
     login_ask(client);
-    while (!client->login.done) {
-        client_turn(client, true);
-    }
+    client_await(client, &client->login.done);
     usleep(200000);
     session_finish(client, run(client, "exit 0", false));
     part(client);

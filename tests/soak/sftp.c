@@ -112,9 +112,7 @@ void sftp_begin(struct sftp *sftp, struct client *client)
     *sftp = (struct sftp){.client = client, .session = session_ask(client)};
     answer_bytes = 0;
     sftp->session->take = take;
-    while (!sftp->session->open) {
-        client_turn(client, true);
-    }
+    client_await(client, &sftp->session->open);
     client_say(client, "busbs", SSH_MSG_CHANNEL_REQUEST, sftp->session->remote, "subsystem", true,
                "sftp");
     sftp->session->unanswered++;

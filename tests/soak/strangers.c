@@ -37,9 +37,7 @@ static void try_keys(const struct options *options)
 {
     struct client *client = meet(options);
     login_ask(client);
-    while (!client->login.done) {
-        client_turn(client, true);
-    }
+    client_await(client, &client->login.done);
 }
 
 void stranger_wrong_key(const struct options *options)

@@ -25,13 +25,6 @@ enum stage {
 /* Longer than the server's time limits in soak/life.py. */
 #define SILENCE_MS 9000
 
-static void turn_until(struct client *client, const bool *flag)
-{
-    while (!*flag) {
-        client_turn(client, true);
-    }
-}
-
 static struct session *run(struct client *client, const char *command, bool pty)
 {
     struct session *session = session_ask(client);
@@ -86,7 +79,7 @@ static void reach(struct client *client, enum stage stage)
         client_turn(client, false);
     }
     if (stage >= STAGE_LOGGED_IN) {
-        turn_until(client, &client->login.done);
+        client_await(client, &client->login.done);
     }
     if (stage > STAGE_LOGGED_IN) {
         reach_session(client, stage);

@@ -190,6 +190,13 @@ void client_turn(struct client *client, bool wait)
     }
 }
 
+void client_await(struct client *client, const bool *flag)
+{
+    while (!*flag) {
+        client_turn(client, true);
+    }
+}
+
 /* Nothing but a key exchange's messages may leave during one. */
 static void await_exchange(struct client *client)
 {

@@ -45,6 +45,9 @@ struct client *client_begin(const struct options *options);
  * nothing to do. */
 void client_turn(struct client *client, bool wait);
 
+/* Takes turns until it is set. */
+void client_await(struct client *client, const bool *flag);
+
 /* Adds a message, by a format of ssh_client.h, once no key exchange is in its way. */
 void client_say(struct client *client, const char *format, ...);
 

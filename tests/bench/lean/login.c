@@ -62,9 +62,7 @@ static void ask_whether_acceptable(struct client *client)
     put_request(&request, client->options, false);
     client_say(client, "r", bytes, request.used);
     timeline_ask(&client->timeline, QUESTION_LOGIN);
-    while (!client->login.acceptable) {
-        client_turn(client, true);
-    }
+    client_await(client, &client->login.acceptable);
 }
 
 void login_ask(struct client *client)
@@ -75,17 +73,13 @@ void login_ask(struct client *client)
         ask_signed(client);
         return;
     }
-    while (!client->login.service) {
-        client_turn(client, true);
-    }
+    client_await(client, &client->login.service);
     ask_none(client);
     if (!client->login.done) {
         ask_whether_acceptable(client);
         ask_signed(client);
     }
-    while (!client->login.done) {
-        client_turn(client, true);
-    }
+    client_await(client, &client->login.done);
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */

@@ -12,9 +12,7 @@ static struct session *reach_session(struct client *client)
 {
     login_ask(client);
     struct session *session = session_ask(client);
-    while (!session->open) {
-        client_turn(client, true);
-    }
+    client_await(client, &session->open);
     return session;
 }
 

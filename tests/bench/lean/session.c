@@ -34,9 +34,7 @@ struct session *session_ask(struct client *client)
 
 void session_run(struct client *client, struct session *session, const char *command, bool pty)
 {
-    while (!session->open) {
-        client_turn(client, true);
-    }
+    client_await(client, &session->open);
     client->place = "session";
     if (pty) {
         client_say(client, "busbsuuuud", SSH_MSG_CHANNEL_REQUEST, session->remote, "pty-req", true,
@@ -51,9 +49,7 @@ void session_run(struct client *client, struct session *session, const char *com
 
 void session_finish(struct client *client, struct session *session)
 {
-    while (!session->close_received) {
-        client_turn(client, true);
-    }
+    client_await(client, &session->close_received);
     if (session->signal[0] != '\0') {
         fail("session", "the command was killed by signal %s", session->signal);
     }
