@@ -8,23 +8,6 @@
 
 #include "data_rig.h"
 
-/* The next data of this stream must be the bytes from `from` on; returns how many they were. */
-static size_t hear_data(size_t from, size_t most)
-{
-    struct reader message = rig_hear(&rig, SSH_MSG_CHANNEL_DATA);
-    ck_assert_uint_eq(reader_u32(&message), REMOTE);
-    struct reader data = reader_string(&message);
-    ck_assert(reader_end(&message));
-    ck_assert(data.left > 0 && data.left <= most);
-    ck_assert_mem_eq(data.bytes, bytes + from, data.left);
-    return data.left;
-}
-
-static bool is_silent(void)
-{
-    return rig.connection->output_start == rig.connection->output_end;
-}
-
 /* ---- the end of a program -------------------------------------------------------------------- */
 
 static const struct {
