@@ -38,8 +38,7 @@ SIMULATED(int, dprintf, int fd, const char *format, ...)
     return 0;
 }
 
-int __wrap___dprintf_chk(int fd, int flag, const char *format, ...);
-int __wrap___dprintf_chk(int fd, int flag, const char *format, ...)
+SIMULATED(int, __dprintf_chk, int fd, int flag, const char *format, ...)
 {
     (void)fd;
     (void)flag;

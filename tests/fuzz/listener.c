@@ -163,8 +163,7 @@ SIMULATED(int, poll, struct pollfd *watched, nfds_t count, int timeout)
     }
 }
 
-int __wrap___poll_chk(struct pollfd *watched, nfds_t count, int timeout, size_t room);
-int __wrap___poll_chk(struct pollfd *watched, nfds_t count, int timeout, size_t room)
+SIMULATED(int, __poll_chk, struct pollfd *watched, nfds_t count, int timeout, size_t room)
 {
     SIMULATION_CHECK(count * sizeof(*watched) <= room);
     return __wrap_poll(watched, count, timeout);

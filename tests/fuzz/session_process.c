@@ -232,8 +232,7 @@ SIMULATED(int, poll, struct pollfd *waiting, nfds_t count, int timeout)
     return wait_for_events(waiting, count, timeout);
 }
 
-int __wrap___poll_chk(struct pollfd *waiting, nfds_t count, int timeout, size_t room);
-int __wrap___poll_chk(struct pollfd *waiting, nfds_t count, int timeout, size_t room)
+SIMULATED(int, __poll_chk, struct pollfd *waiting, nfds_t count, int timeout, size_t room)
 {
     SIMULATION_CHECK(count * sizeof(*waiting) <= room);
     return __wrap_poll(waiting, count, timeout);

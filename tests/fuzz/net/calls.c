@@ -16,11 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define REAL(result, name, ...)                                                                    \
-    result __real_##name(__VA_ARGS__);                                                             \
-    result __wrap_##name(__VA_ARGS__);                                                             \
-    result __wrap_##name(__VA_ARGS__)
-
 void moved(void)
 {
     world.steps++;
@@ -28,7 +23,7 @@ void moved(void)
 
 /* ---- time and memory ------------------------------------------------------------------------- */
 
-REAL(int, clock_gettime, clockid_t clock, struct timespec *now)
+SIMULATED(int, clock_gettime, clockid_t clock, struct timespec *now)
 {
     if (!world.running) {
         return __real_clock_gettime(clock, now);
@@ -39,9 +34,8 @@ REAL(int, clock_gettime, clockid_t clock, struct timespec *now)
     return 0;
 }
 
-REAL(void, randombytes_buf, void *bytes, size_t count)
+SIMULATED(void, randombytes_buf, void *bytes, size_t count)
 {
-    (void)__real_randombytes_buf;
     memset(bytes, 0x5a, count);
 }
 
@@ -55,9 +49,8 @@ static void zero_up_to(uint8_t *start, size_t bytes, uint8_t *buffer, size_t tou
 }
 
 /* The kernel gives zeros in the place of what was given back. */
-REAL(void, memory_give_back, void *start, size_t bytes)
+SIMULATED(void, memory_give_back, void *start, size_t bytes)
 {
-    (void)__real_memory_give_back;
     struct buffers *buffers = &world.connection->buffers;
     struct pool *pool = &world.connection->pool;
     goal_reached(GOAL_TRIMMED);
@@ -67,9 +60,8 @@ REAL(void, memory_give_back, void *start, size_t bytes)
     zero_up_to(start, bytes, pool->chunks[0], pool->touched * sizeof(pool->chunks[0]));
 }
 
-REAL(void, memory_give_back_stack, void)
+SIMULATED(void, memory_give_back_stack, void)
 {
-    (void)__real_memory_give_back_stack;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -150,7 +142,7 @@ static ssize_t read_program(int fd, uint8_t *bytes, size_t count)
     return (ssize_t)part;
 }
 
-REAL(ssize_t, read, int fd, void *bytes, size_t count)
+SIMULATED(ssize_t, read, int fd, void *bytes, size_t count)
 {
     if (!world.running) {
         return __real_read(fd, bytes, count);
@@ -186,7 +178,7 @@ static ssize_t write_client(const uint8_t *bytes, size_t count)
     return (ssize_t)part;
 }
 
-REAL(ssize_t, write, int fd, const void *bytes, size_t count)
+SIMULATED(ssize_t, write, int fd, const void *bytes, size_t count)
 {
     if (!world.running) {
         return __real_write(fd, bytes, count);
@@ -215,7 +207,7 @@ static void take(struct program *program, const uint8_t *bytes, size_t count)
     goal_reached(GOAL_TAKEN);
 }
 
-REAL(ssize_t, writev, int fd, const struct iovec *parts, int count)
+SIMULATED(ssize_t, writev, int fd, const struct iovec *parts, int count)
 {
     if (!world.running) {
         return __real_writev(fd, parts, count);
@@ -246,7 +238,7 @@ REAL(ssize_t, writev, int fd, const struct iovec *parts, int count)
 
 /* ---- the others ------------------------------------------------------------------------------ */
 
-REAL(int, close, int fd)
+SIMULATED(int, close, int fd)
 {
     if (!world.running) {
         return __real_close(fd);
@@ -276,23 +268,14 @@ static int pipe_size(int fd, int command)
     return command == F_GETPIPE_SZ ? 65536 : LIMIT_PIPE_BYTES;
 }
 
-int __real_fcntl(int fd, int command, long argument);
-int __wrap_fcntl(int fd, int command, long argument);
-int __wrap_fcntl(int fd, int command, long argument)
+SIMULATED(int, fcntl, int fd, int command, long argument)
 {
     return world.running ? pipe_size(fd, command) : __real_fcntl(fd, command, argument);
 }
 
-int __real_fcntl64(int fd, int command, long argument);
-int __wrap_fcntl64(int fd, int command, long argument);
-int __wrap_fcntl64(int fd, int command, long argument)
-{
-    return world.running ? pipe_size(fd, command) : __real_fcntl64(fd, command, argument);
-}
+SIMULATED_64(int, fcntl, int fd, int command, long argument);
 
-int __real_ioctl(int fd, unsigned long request, void *argument);
-int __wrap_ioctl(int fd, unsigned long request, void *argument);
-int __wrap_ioctl(int fd, unsigned long request, void *argument)
+SIMULATED(int, ioctl, int fd, unsigned long request, void *argument)
 {
     if (!world.running) {
         return __real_ioctl(fd, request, argument);
@@ -303,7 +286,7 @@ int __wrap_ioctl(int fd, unsigned long request, void *argument)
     return world.refuses_ioctl ? -1 : 0;
 }
 
-REAL(int, tcgetattr, int fd, struct termios *modes)
+SIMULATED(int, tcgetattr, int fd, struct termios *modes)
 {
     if (!world.running) {
         return __real_tcgetattr(fd, modes);
@@ -314,7 +297,7 @@ REAL(int, tcgetattr, int fd, struct termios *modes)
     return 0;
 }
 
-REAL(int, setsockopt, int fd, int level, int option, const void *value, socklen_t bytes)
+SIMULATED(int, setsockopt, int fd, int level, int option, const void *value, socklen_t bytes)
 {
     if (!world.running) {
         return __real_setsockopt(fd, level, option, value, bytes);
@@ -323,7 +306,7 @@ REAL(int, setsockopt, int fd, int level, int option, const void *value, socklen_
     return 0;
 }
 
-REAL(int, shutdown, int fd, int how)
+SIMULATED(int, shutdown, int fd, int how)
 {
     if (!world.running) {
         return __real_shutdown(fd, how);

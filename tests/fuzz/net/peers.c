@@ -179,8 +179,7 @@ static void check_monitor(uint32_t type, size_t count)
     }
 }
 
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags);
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
+SIMULATED(ssize_t, sendmsg, int fd, const struct msghdr *message, int flags)
 {
     uint32_t type;
     moved();
@@ -363,8 +362,7 @@ static bool fails(enum answer answer, ssize_t *result)
     }
 }
 
-ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags);
-ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
+SIMULATED(ssize_t, recvmsg, int fd, struct msghdr *message, int flags)
 {
     moved();
     FUZZ_CHECK(world.replies && (flags & MSG_CMSG_CLOEXEC) != 0);

@@ -116,22 +116,16 @@ static int simulate(struct pollfd *entries, nfds_t count, const struct timespec 
     return ready;
 }
 
-int __real_ppoll(struct pollfd *entries, nfds_t count, const struct timespec *timeout,
-                 const sigset_t *mask);
-int __wrap_ppoll(struct pollfd *entries, nfds_t count, const struct timespec *timeout,
-                 const sigset_t *mask);
-int __wrap_ppoll(struct pollfd *entries, nfds_t count, const struct timespec *timeout,
-                 const sigset_t *mask)
+SIMULATED(int, ppoll, struct pollfd *entries, nfds_t count, const struct timespec *timeout,
+          const sigset_t *mask)
 {
     return world.running ? simulate(entries, count, timeout)
                          : __real_ppoll(entries, count, timeout, mask);
 }
 
 /* What _FORTIFY_SOURCE makes of it. */
-int __wrap___ppoll_chk(struct pollfd *entries, nfds_t count, const struct timespec *timeout,
-                       const sigset_t *mask, size_t bytes);
-int __wrap___ppoll_chk(struct pollfd *entries, nfds_t count, const struct timespec *timeout,
-                       const sigset_t *mask, size_t bytes)
+SIMULATED(int, __ppoll_chk, struct pollfd *entries, nfds_t count, const struct timespec *timeout,
+          const sigset_t *mask, size_t bytes)
 {
     FUZZ_CHECK(count * sizeof(*entries) <= bytes);
     return __wrap_ppoll(entries, count, timeout, mask);
@@ -155,16 +149,13 @@ static int simulate_short(struct pollfd *entries, nfds_t count, int timeout_ms)
     return ready;
 }
 
-int __real_poll(struct pollfd *entries, nfds_t count, int timeout_ms);
-int __wrap_poll(struct pollfd *entries, nfds_t count, int timeout_ms);
-int __wrap_poll(struct pollfd *entries, nfds_t count, int timeout_ms)
+SIMULATED(int, poll, struct pollfd *entries, nfds_t count, int timeout_ms)
 {
     return world.running ? simulate_short(entries, count, timeout_ms)
                          : __real_poll(entries, count, timeout_ms);
 }
 
-int __wrap___poll_chk(struct pollfd *entries, nfds_t count, int timeout_ms, size_t bytes);
-int __wrap___poll_chk(struct pollfd *entries, nfds_t count, int timeout_ms, size_t bytes)
+SIMULATED(int, __poll_chk, struct pollfd *entries, nfds_t count, int timeout_ms, size_t bytes)
 {
     FUZZ_CHECK(count * sizeof(*entries) <= bytes);
     return __wrap_poll(entries, count, timeout_ms);

@@ -45,4 +45,15 @@ uint8_t *input_copy(struct input from);
 #define FUZZ_CHECK(holds) ((holds) ? (void)0 : fuzz_fail(#holds, __FILE__, __LINE__))
 __attribute__((noreturn)) void fuzz_fail(const char *promise, const char *file, int line);
 
+/* Begins the definition of a function in NAME's place (ld's --wrap); __real_NAME is the C
+ * library's, or ours. */
+#define SIMULATED(type, name, ...)                                                                 \
+    type __real_##name(__VA_ARGS__);                                                               \
+    type __wrap_##name(__VA_ARGS__);                                                               \
+    type __wrap_##name(__VA_ARGS__)
+
+/* The same function, by the name that the C library gives it for files of 64 bits. */
+#define SIMULATED_64(type, name, ...)                                                              \
+    type __wrap_##name##64(__VA_ARGS__) __attribute__((alias("__wrap_" #name)))
+
 #endif

@@ -33,7 +33,7 @@ SIMULATED(int, stat, const char *path, struct stat *status)
     return 0;
 }
 
-int __wrap_stat64(const char *path, struct stat *status) __attribute__((alias("__wrap_stat")));
+SIMULATED_64(int, stat, const char *path, struct stat *status);
 
 SIMULATED(int, socket, int family, int type, int protocol)
 {
@@ -105,7 +105,7 @@ SIMULATED(int, fcntl, int fd, int command, ...)
     return 0;
 }
 
-int __wrap_fcntl64(int fd, int command, ...) __attribute__((alias("__wrap_fcntl")));
+SIMULATED_64(int, fcntl, int fd, int command, ...);
 
 /* ---- the log, and the end -------------------------------------------------------------------- */
 

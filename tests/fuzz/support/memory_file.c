@@ -7,11 +7,6 @@
 /* No real descriptor is so large. */
 #define FIRST (1 << 24)
 
-ssize_t __real_read(int fd, void *bytes, size_t count);
-ssize_t __wrap_read(int fd, void *bytes, size_t count);
-int __real_close(int fd);
-int __wrap_close(int fd);
-
 static struct memory_file {
     struct input rest;
     struct input pieces;
@@ -45,7 +40,7 @@ unsigned memory_files_open(void)
     return count;
 }
 
-ssize_t __wrap_read(int fd, void *bytes, size_t count)
+SIMULATED(ssize_t, read, int fd, void *bytes, size_t count)
 {
     struct memory_file *file = find(fd);
     if (file == NULL) {
@@ -73,7 +68,7 @@ ssize_t __wrap_read(int fd, void *bytes, size_t count)
     return (ssize_t)part.left;
 }
 
-int __wrap_close(int fd)
+SIMULATED(int, close, int fd)
 {
     struct memory_file *file = find(fd);
     if (file == NULL) {

@@ -114,15 +114,7 @@ SIMULATED(int, fcntl, int fd, int command, ...)
     return simulating ? control(fd, command, value) : __real_fcntl(fd, command, value);
 }
 
-int __wrap_fcntl64(int fd, int command, ...);
-int __wrap_fcntl64(int fd, int command, ...)
-{
-    va_list rest;
-    va_start(rest, command);
-    long value = va_arg(rest, long);
-    va_end(rest);
-    return simulating ? control(fd, command, value) : __real_fcntl(fd, command, value);
-}
+SIMULATED_64(int, fcntl, int fd, int command, ...);
 
 /* ---- terminals ------------------------------------------------------------------------------- */
 
@@ -205,8 +197,4 @@ SIMULATED(int, open, const char *path, int flags, ...)
     return simulating ? open_terminal(path) : __real_open(path, flags, 0600);
 }
 
-int __wrap_open64(const char *path, int flags, ...);
-int __wrap_open64(const char *path, int flags, ...)
-{
-    return simulating ? open_terminal(path) : __real_open(path, flags, 0600);
-}
+SIMULATED_64(int, open, const char *path, int flags, ...);

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "fuzz.h"
+
 extern bool simulating;
 extern int64_t simulation_ms; /* the monotonic clock */
 
@@ -24,12 +26,6 @@ void simulation_goal(const char *goal);
 /* As FUZZ_CHECK, for use while simulating: what ends the program needs the real system. */
 #define SIMULATION_CHECK(holds) ((holds) ? (void)0 : simulation_fail(#holds, __FILE__, __LINE__))
 __attribute__((noreturn)) void simulation_fail(const char *promise, const char *file, int line);
-
-/* Begins the definition of a function in NAME's place; __real_NAME is the C library's, or ours. */
-#define SIMULATED(type, name, ...)                                                                 \
-    type __real_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 

@@ -15,10 +15,6 @@
 #include "tree_files.h"
 #include "tree_nodes.h"
 
-/* The names of files of 64 bits, which the C library gives to the same functions. */
-#define ALSO(type, name, ...)                                                                      \
-    type __wrap_##name##64(__VA_ARGS__) __attribute__((alias("__wrap_" #name)))
-
 static int directory_of(int fd)
 {
     if (fd == AT_FDCWD) {
@@ -124,7 +120,7 @@ SIMULATED(int, open, const char *path, int flags, ...)
     return simulating ? open_at(AT_FDCWD, path, flags, 0) : __real_open(path, flags, 0600);
 }
 
-ALSO(int, open, const char *path, int flags, ...);
+SIMULATED_64(int, open, const char *path, int flags, ...);
 
 SIMULATED(int, openat, int directory, const char *path, int flags, ...)
 {
@@ -136,7 +132,7 @@ SIMULATED(int, openat, int directory, const char *path, int flags, ...)
                       : __real_openat(directory, path, flags, mode);
 }
 
-ALSO(int, openat, int directory, const char *path, int flags, ...);
+SIMULATED_64(int, openat, int directory, const char *path, int flags, ...);
 
 static long open_in_root(int directory, const char *path, const struct open_how *how)
 {
@@ -167,7 +163,7 @@ SIMULATED(int, fstatat, int directory, const char *path, struct stat *status, in
     return node >= 0 ? tree_stat(node, status) : -1;
 }
 
-ALSO(int, fstatat, int directory, const char *path, struct stat *status, int flags);
+SIMULATED_64(int, fstatat, int directory, const char *path, struct stat *status, int flags);
 
 SIMULATED(ssize_t, readlinkat, int directory, const char *path, char *target, size_t room)
 {

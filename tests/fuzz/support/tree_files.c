@@ -12,9 +12,6 @@
 
 #include "tree_nodes.h"
 
-#define ALSO(type, name, ...)                                                                      \
-    type __wrap_##name##64(__VA_ARGS__) __attribute__((alias("__wrap_" #name)))
-
 static struct {
     int flags;
     off_t offset;
@@ -71,7 +68,7 @@ SIMULATED(int, fstat, int fd, struct stat *status)
     return tree_stat(simulation_fd(fd)->object, status);
 }
 
-ALSO(int, fstat, int fd, struct stat *status);
+SIMULATED_64(int, fstat, int fd, struct stat *status);
 
 int tree_set_times(int node, const struct timespec *times)
 {
@@ -118,7 +115,7 @@ SIMULATED(int, fstatfs, int fd, struct statfs *status)
     return 0;
 }
 
-ALSO(int, fstatfs, int fd, struct statfs *status);
+SIMULATED_64(int, fstatfs, int fd, struct statfs *status);
 
 SIMULATED(int, fsync, int fd)
 {
@@ -155,7 +152,7 @@ SIMULATED(ssize_t, pread, int fd, void *out, size_t bytes, off_t offset)
     return get((opened[fd].flags & O_ACCMODE) == O_WRONLY ? NULL : node, out, bytes, offset);
 }
 
-ALSO(ssize_t, pread, int fd, void *out, size_t bytes, off_t offset);
+SIMULATED_64(ssize_t, pread, int fd, void *out, size_t bytes, off_t offset);
 
 SIMULATED(ssize_t, read, int fd, void *out, size_t bytes)
 {
@@ -194,7 +191,7 @@ SIMULATED(ssize_t, pwrite, int fd, const void *bytes, size_t count, off_t offset
     return put(fd, bytes, count, offset);
 }
 
-ALSO(ssize_t, pwrite, int fd, const void *bytes, size_t count, off_t offset);
+SIMULATED_64(ssize_t, pwrite, int fd, const void *bytes, size_t count, off_t offset);
 
 SIMULATED(ssize_t, write, int fd, const void *bytes, size_t count)
 {
@@ -226,7 +223,7 @@ SIMULATED(int, ftruncate, int fd, off_t size)
     return 0;
 }
 
-ALSO(int, ftruncate, int fd, off_t size);
+SIMULATED_64(int, ftruncate, int fd, off_t size);
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
@@ -240,7 +237,7 @@ SIMULATED(off_t, lseek, int fd, off_t offset, int whence)
     return offset;
 }
 
-ALSO(off_t, lseek, int fd, off_t offset, int whence);
+SIMULATED_64(off_t, lseek, int fd, off_t offset, int whence);
 
 struct listed {
     uint64_t inode;
