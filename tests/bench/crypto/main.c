@@ -40,14 +40,20 @@ static const struct {
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-void *open_library(const char *const *names)
+int load_library(const char *const *names, const char *const *symbols, void *members)
 {
-    void *library = NULL;
+    void *library = NULL, **member = members;
 
     for (; *names != NULL && library == NULL; names++) {
         library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
     }
-    return library;
+    for (; library != NULL && *symbols != NULL; symbols++) {
+        *member = dlsym(library, *symbols);
+        if (*member++ == NULL) {
+            return 0;
+        }
+    }
+    return library != NULL;
 }
 
 static const struct task *find(const struct rival *rival, const char *row)

@@ -1,7 +1,5 @@
 /* OpenSSL's chacha20-poly1305 is RFC 8439's: the same work as a packet's but for the encrypted
  * length. One context is kept and given a nonce for each packet, which is how it is fast. */
-#include <dlfcn.h>
-
 #include "rivals.h"
 
 #define CTRL_GET_TAG 0x10
@@ -68,6 +66,7 @@ static const char *const symbols[] = {
     "EVP_DigestSign",
     "EVP_DigestVerifyInit",
     "EVP_DigestVerify",
+    NULL,
 };
 
 static object *sealer, *opener, *streamer, *tagger, *agreement, *signer, *verifier, *sign_key;
@@ -167,25 +166,11 @@ static void verify(size_t bytes)
     }
 }
 
-static int load(void)
-{
-    void *library = open_library(names);
-    void **member = (void **)&evp;
-
-    for (size_t i = 0; library != NULL && i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        member[i] = dlsym(library, symbols[i]);
-        if (member[i] == NULL) {
-            return 0;
-        }
-    }
-    return library != NULL;
-}
-
 static int open_openssl(void)
 {
     object *poly1305, *pair;
 
-    if (!load()) {
+    if (!load_library(names, symbols, &evp)) {
         return 0;
     }
     sealer = evp.new_cipher();

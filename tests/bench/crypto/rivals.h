@@ -26,8 +26,10 @@ struct rival {
 
 extern struct rival ours, openssl, libsodium, libntruprime, lib25519;
 
-/* The first of these libraries that there is, or NULL. `names` ends with NULL. */
-void *open_library(const char *const *names);
+/* Opens the first of these libraries that there is, and puts the functions of these names into
+ * `members`, a struct of as many pointers. False if anything is missing. Both lists end with NULL.
+ */
+int load_library(const char *const *names, const char *const *symbols, void *members);
 
 /* Data to work on, with room in front and behind for what sealing adds; the bytes are of no
  * account. */
