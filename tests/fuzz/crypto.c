@@ -44,13 +44,6 @@ static void place_end(const struct place *place, size_t count)
     free(place->memory);
 }
 
-static void take_bytes(struct input *input, uint8_t *out, size_t count)
-{
-    const struct input part = input_take(input, count);
-    memset(out, 0, count);
-    memcpy(out, part.at, part.left);
-}
-
 /* ---- ChaCha20 -------------------------------------------------------------------------------- */
 
 struct cipher {
@@ -85,8 +78,8 @@ static void check_chacha20(struct input input, struct input message)
     struct cipher cipher;
     uint8_t align = input_u8(&input), other_align = input_u8(&input);
     second_number(&input, 8, &cipher.counter);
-    take_bytes(&input, cipher.nonce, 8);
-    take_bytes(&input, cipher.key, 32);
+    second_bytes(&input, cipher.nonce, 8);
+    second_bytes(&input, cipher.key, 32);
     libsodiums(expected, message.at, message.left, &cipher);
     for (int i = 0; i < LEVELS; i++) {
         if (!level_set(i)) {
@@ -160,9 +153,9 @@ static void check_pair(struct input input, struct input message)
     static const uint8_t zeros[CHACHA20_PAIR_BYTES];
     struct cipher lone = {.counter = 0}, other = {.counter = 0};
     size_t wanted = message.left;
-    take_bytes(&input, lone.key, 32);
-    take_bytes(&input, other.key, 32);
-    take_bytes(&input, other.nonce, 8);
+    second_bytes(&input, lone.key, 32);
+    second_bytes(&input, other.key, 32);
+    second_bytes(&input, other.nonce, 8);
     memcpy(lone.nonce, other.nonce, 8);
     for (int i = 0; i < LEVELS; i++) {
         uint8_t keystream[CHACHA20_PAIR_BYTES], expected[CHACHA20_PAIR_BYTES];
@@ -183,7 +176,7 @@ static void check_poly1305(struct input input, struct input message)
 {
     uint8_t key[32], expected[16], tag[16];
     uint8_t align = input_u8(&input);
-    take_bytes(&input, key, sizeof(key));
+    second_bytes(&input, key, sizeof(key));
     crypto_onetimeauth_poly1305(expected, message.at, message.left, key);
     for (int i = 0; i < LEVELS; i++) {
         if (level_set(i)) {
@@ -204,7 +197,7 @@ static void check_packet(struct input input, struct input message)
     uint8_t align = input_u8(&input);
     uint32_t sequence = input_u32(&input), bit = input_u32(&input);
     size_t body_bytes = message.left, whole = 4 + body_bytes + 16;
-    take_bytes(&input, key, sizeof(key));
+    second_bytes(&input, key, sizeof(key));
     struct fields plain = FIELDS_IN(expected);
     fields_string(&plain, message.at, body_bytes);
     packet_encrypt(expected, body_bytes, key, sequence);

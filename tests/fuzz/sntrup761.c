@@ -15,13 +15,6 @@
 #include "sntrup761_kernel.h"
 #include "sntrup761_key.h"
 
-static void take_bytes(struct input *input, uint8_t *out, size_t count)
-{
-    const struct input part = input_take(input, count);
-    memset(out, 0, count);
-    memcpy(out, part.at, part.left);
-}
-
 static int compare_words(const void *left, const void *right)
 {
     int32_t a = *(const int32_t *)left, b = *(const int32_t *)right;
@@ -116,10 +109,10 @@ static void check_encapsulation(struct input input, bool any_key)
     uint8_t ciphertext[2][SNTRUP761_CIPHERTEXT_BYTES], secret[2][SNTRUP761_SECRET_BYTES];
     uint8_t again[SNTRUP761_SECRET_BYTES];
     const struct sntrup761_key *key = client_key();
-    take_bytes(&input, seed, sizeof(seed));
+    second_bytes(&input, seed, sizeof(seed));
     memcpy(public_key, key->public_key, sizeof(public_key));
     if (any_key) {
-        take_bytes(&input, public_key, sizeof(public_key));
+        second_bytes(&input, public_key, sizeof(public_key));
     }
     for (int i = 0; i < LEVELS; i++) {
         if (level_set(i)) {

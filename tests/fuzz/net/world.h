@@ -3,16 +3,18 @@
  * and clock, all played from the input of a fuzzer. loop_run() of the product runs in it. No real
  * system call is made.
  *
- *     calls.c       the system calls: descriptors 0 and 1, poll(), the clock
+ *     calls.c       the system calls: descriptors 0 and 1, the clock; poll.c: where it waits
  *     programs.c    the programs' pipes and terminals, and who owns which descriptor
  *     peers.c       the monitor and the session process
- *     cipher.c      stand-ins for crypto/: packets are not encrypted, but have a tag that depends
- * on the key client.c      what the client sends poll.c        where the product waits phases.c
- * which message may come when; where every message passes judge.c       what the client's messages
- * mean listen.c      what the product may send, message by message wire.c        the bytes on the
- * wire invariants.c  what holds of the product's state between two turns script.c      the
- * operations that an input is made of ending.c      the end of a script: everything must come to
- * rest
+ *     cipher.c      stand-ins for crypto/: packets have only a tag that depends on the key
+ *     client.c      what the client sends, with client_channels.c; say.c puts it into packets
+ *     phases.c      which message may come when; where every message passes
+ *     judge.c       what the client's messages mean
+ *     listen.c      what the product may send, message by message
+ *     wire.c        the bytes on the wire
+ *     invariants.c  what holds of the product's state between two turns
+ *     script.c      the operations that an input is made of
+ *     ending.c      the end of a script: everything must come to rest
  */
 #ifndef WREN_FUZZ_WORLD_H
 #define WREN_FUZZ_WORLD_H

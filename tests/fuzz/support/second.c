@@ -66,6 +66,13 @@ bool second_number(struct input *from, unsigned bytes, uint64_t *number)
     return true;
 }
 
+void second_bytes(struct input *from, uint8_t *out, size_t count)
+{
+    const struct input part = input_take(from, count);
+    memset(out, 0, count);
+    memcpy(out, part.at, part.left);
+}
+
 bool second_string(struct input *from, struct input *string)
 {
     uint64_t count;

@@ -23,6 +23,9 @@ enum second_type second_type(struct input name, bool *certificate);
  */
 bool second_number(struct input *from, unsigned bytes, uint64_t *number);
 
+/* So many bytes; zeros stand for those that are cut off. */
+void second_bytes(struct input *from, uint8_t *out, size_t count);
+
 /* A uint32 length and so many bytes. False if it is cut off. */
 bool second_string(struct input *from, struct input *string);
 
