@@ -10,6 +10,7 @@
 #include "monitor_internal.h"
 #include "scratch.h"
 #include "search.h"
+#include "ssh_client.h"
 #include "unit.h"
 #include "wire.h"
 
@@ -43,94 +44,76 @@ static const struct terms good_terms = {
     .extensions = {{"permit-pty", ""}, {"permit-X11-forwarding", ""}, {"of-tomorrow@x", "y"}},
 };
 
+static void put_key(struct fields *fields, bool sk, const uint8_t *public_key)
+{
+    fields_put(fields, sk ? "sds" : "sd", sk ? SSH_SK_ED25519 : SSH_ED25519, public_key, (size_t)32,
+               "ssh:");
+}
+
 static size_t write_key(uint8_t *out, bool sk, const uint8_t *public_key)
 {
-    struct writer writer;
-    writer_init(&writer, out, BLOB_BYTES);
-    writer_text(&writer, sk ? SSH_SK_ED25519 : SSH_ED25519);
-    writer_string(&writer, public_key, 32);
-    if (sk) {
-        writer_text(&writer, "ssh:");
-    }
-    return writer.used;
+    struct fields fields = {out, 0, BLOB_BYTES, false};
+    put_key(&fields, sk, public_key);
+    return fields.used;
 }
 
-static void write_options(struct writer *writer, const char *const (*options)[2], size_t count,
-                          bool raw)
+static void put_options(struct fields *fields, const char *const (*options)[2], size_t count,
+                        bool raw)
 {
-    size_t list = writer_string_begin(writer);
+    size_t list = fields_begin(fields);
     for (size_t i = 0; i < count && options[i][0] != NULL; i++) {
-        writer_text(writer, options[i][0]);
-        size_t data = writer_string_begin(writer);
-        if (raw) {
-            writer_bytes(writer, options[i][1], strlen(options[i][1]));
-        } else if (options[i][1][0] != '\0') {
-            writer_text(writer, options[i][1]);
-        }
-        writer_string_end(writer, data);
+        const char *value = options[i][1];
+        fields_put(fields, raw || value[0] == '\0' ? "s(r)" : "s(d)", options[i][0], value,
+                   strlen(value));
     }
-    writer_string_end(writer, list);
+    fields_end(fields, list);
 }
 
-static void write_signature(struct writer *writer, const struct terms *terms, size_t count)
+static void put_signature(struct fields *fields, const struct terms *terms, size_t count)
 {
     uint8_t signature[64], data[32 + 1 + 4 + 32];
     const uint8_t behind[5] = {1, 0, 0, 0, 9};
-    size_t mark = writer_string_begin(writer);
     if (terms->sk_authority) {
         crypto_hash_sha256(data, (const uint8_t *)"ssh:", 4);
         memcpy(data + 32, behind, 5);
-        crypto_hash_sha256(data + 37, writer->bytes, count);
+        crypto_hash_sha256(data + 37, fields->bytes, count);
         crypto_sign_detached(signature, NULL, data, sizeof(data), ca_secret);
     } else {
-        crypto_sign_detached(signature, NULL, writer->bytes, count, ca_secret);
+        crypto_sign_detached(signature, NULL, fields->bytes, count, ca_secret);
     }
     signature[0] ^= terms->flipped;
-    writer_text(writer, terms->sk_authority ? SSH_SK_ED25519 : SSH_ED25519);
-    writer_string(writer, signature, sizeof(signature));
-    writer_bytes(writer, behind, terms->sk_authority ? sizeof(behind) : 0);
-    writer_string_end(writer, mark);
+    fields_put(fields, "(sdr)", terms->sk_authority ? SSH_SK_ED25519 : SSH_ED25519, signature,
+               sizeof(signature), behind, terms->sk_authority ? sizeof(behind) : 0);
 }
 
 static size_t write_certificate(uint8_t *out, const struct terms *terms)
 {
-    uint8_t authority[BLOB_BYTES];
-    struct writer writer;
-    writer_init(&writer, out, BLOB_BYTES);
-    writer_text(&writer, terms->sk ? SSH_SK_ED25519_CERT : SSH_ED25519_CERT);
-    writer_text(&writer, "nonce");
-    writer_string(&writer, user_public, 32);
-    if (terms->sk) {
-        writer_text(&writer, "ssh:");
-    }
-    writer_u32(&writer, (uint32_t)(terms->serial >> 32));
-    writer_u32(&writer, (uint32_t)terms->serial);
-    writer_u32(&writer, terms->type);
-    writer_text(&writer, terms->id);
-    size_t mark = writer_string_begin(&writer);
+    struct fields fields = {out, 0, BLOB_BYTES, false};
+    fields_put(&fields, terms->sk ? "ssds" : "ssd",
+               terms->sk ? SSH_SK_ED25519_CERT : SSH_ED25519_CERT, "nonce", user_public, (size_t)32,
+               "ssh:");
+    fields_number(&fields, 8, terms->serial);
+    fields_put(&fields, "us", terms->type, terms->id);
+    size_t mark = fields_begin(&fields);
     for (size_t i = 0; i < 3 && terms->principals[i] != NULL; i++) {
-        writer_text(&writer, terms->principals[i]);
+        fields_text(&fields, terms->principals[i]);
     }
-    writer_string_end(&writer, mark);
-    writer_u32(&writer, (uint32_t)(terms->after >> 32));
-    writer_u32(&writer, (uint32_t)terms->after);
-    writer_u32(&writer, (uint32_t)(terms->before >> 32));
-    writer_u32(&writer, (uint32_t)terms->before);
-    write_options(&writer, terms->critical, 3, terms->raw_options);
-    write_options(&writer, terms->extensions, 4, terms->raw_options);
-    writer_text(&writer, "");
+    fields_end(&fields, mark);
+    fields_number(&fields, 8, terms->after);
+    fields_number(&fields, 8, terms->before);
+    put_options(&fields, terms->critical, 3, terms->raw_options);
+    put_options(&fields, terms->extensions, 4, terms->raw_options);
+    fields_text(&fields, "");
+    mark = fields_begin(&fields);
     if (terms->authority_type != NULL) {
-        mark = writer_string_begin(&writer);
-        writer_text(&writer, terms->authority_type);
-        writer_text(&writer, "nistp256");
-        writer_text(&writer, "a point");
-        writer_string_end(&writer, mark);
+        fields_put(&fields, "sss", terms->authority_type, "nistp256", "a point");
     } else {
-        writer_string(&writer, authority, write_key(authority, terms->sk_authority, ca_public));
+        put_key(&fields, terms->sk_authority, ca_public);
     }
-    write_signature(&writer, terms, writer.used - terms->signed_less);
-    ck_assert(!writer_failed(&writer));
-    return writer.used;
+    fields_end(&fields, mark);
+    put_signature(&fields, terms, fields.used - terms->signed_less);
+    ck_assert(!fields.full);
+    return fields.used;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

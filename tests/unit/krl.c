@@ -20,8 +20,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "ssh_client.h"
 #include "unit.h"
-#include "wire.h"
 
 #define FILE_BYTES 65536
 
@@ -32,12 +32,10 @@ static const char *section;
 static size_t write_key(uint8_t out[static 64], char letter)
 {
     uint8_t public_key[32];
-    struct writer writer;
+    struct fields fields = {out, 0, 64, false};
     memset(public_key, toupper(letter), sizeof(public_key));
-    writer_init(&writer, out, 64);
-    writer_text(&writer, SSH_ED25519);
-    writer_string(&writer, public_key, sizeof(public_key));
-    return writer.used;
+    fields_key(&fields, public_key);
+    return fields.used;
 }
 
 static void begin(void)
@@ -53,69 +51,60 @@ static void begin(void)
 
 /* ---- a list of words ------------------------------------------------------------------------- */
 
-static void put_u64(struct writer *writer, uint64_t value)
+static void put_header(struct fields *fields)
 {
-    writer_u32(writer, (uint32_t)(value >> 32));
-    writer_u32(writer, (uint32_t)value);
+    fields_put(fields, "ru", "SSHKRL\n", (size_t)8, 1);
+    fields_number(fields, 8, 7);
+    fields_number(fields, 8, 1700000000);
+    fields_number(fields, 8, 0);
+    fields_put(fields, "ss", "", "a comment");
 }
 
-static void put_header(struct writer *writer)
-{
-    writer_bytes(writer, "SSHKRL\n", 8);
-    writer_u32(writer, 1);
-    put_u64(writer, 7);
-    put_u64(writer, 1700000000);
-    put_u64(writer, 0);
-    writer_text(writer, "");
-    writer_text(writer, "a comment");
-}
-
-static void put_hex(struct writer *writer, const char *digits, size_t count)
+static void put_hex(struct fields *fields, const char *digits, size_t count)
 {
     uint8_t bytes[64];
     size_t decoded;
     ck_assert_int_eq(sodium_hex2bin(bytes, sizeof(bytes), digits, count, NULL, &decoded, NULL), 0);
-    writer_bytes(writer, bytes, decoded);
+    fields_bytes(fields, bytes, decoded);
 }
 
-static void put_key(struct writer *writer, char letter)
+static void put_key(struct fields *fields, char letter)
 {
     uint8_t blob[64], hash[32];
     size_t count = write_key(blob, letter);
     crypto_hash_sha256(hash, blob, count);
     if (isupper((unsigned char)letter)) {
-        writer_string(writer, blob, count);
+        fields_string(fields, blob, count);
     } else {
-        writer_string(writer, hash, sizeof(hash));
+        fields_string(fields, hash, sizeof(hash));
     }
 }
 
 static size_t assemble(uint8_t out[static FILE_BYTES], const char *words)
 {
-    struct writer writer;
+    struct fields fields = {out, 0, FILE_BYTES, false};
     size_t marks[4], depth = 0;
-    writer_init(&writer, out, FILE_BYTES);
     for (size_t bytes; words += strspn(words, " "), (bytes = strcspn(words, " ")) > 0;
          words += bytes) {
         if (*words == ')') {
-            writer_string_end(&writer, marks[--depth]);
+            fields_end(&fields, marks[--depth]);
         } else if (words[bytes - 1] == '(') {
-            put_hex(&writer, words, bytes - 1);
-            marks[depth++] = writer_string_begin(&writer);
+            put_hex(&fields, words, bytes - 1);
+            marks[depth++] = fields_begin(&fields);
         } else if (*words == 'H') {
-            put_header(&writer);
+            put_header(&fields);
         } else if (*words == 'q') {
-            put_u64(&writer, strtoull(words + 1, NULL, 10));
+            fields_number(&fields, 8, strtoull(words + 1, NULL, 10));
         } else if (*words == 'x') {
-            put_hex(&writer, words + 1, bytes - 1);
+            put_hex(&fields, words + 1, bytes - 1);
         } else if (*words == '\'' || *words == '-') {
-            writer_string(&writer, words + 1, bytes - 1);
+            fields_string(&fields, words + 1, bytes - 1);
         } else {
-            put_key(&writer, *words);
+            put_key(&fields, *words);
         }
     }
-    ck_assert(!writer_failed(&writer) && depth == 0);
-    return writer.used;
+    ck_assert(!fields.full && depth == 0);
+    return fields.used;
 }
 
 /* ---- what is judged by it -------------------------------------------------------------------- */
@@ -336,26 +325,23 @@ END_TEST
 START_TEST(long_lists)
 {
     static uint8_t bytes[FILE_BYTES];
-    struct writer writer;
-    writer_init(&writer, bytes, sizeof(bytes));
-    put_header(&writer);
-    writer_u8(&writer, 1);
-    size_t outer = writer_string_begin(&writer);
-    writer_text(&writer, "");
-    writer_text(&writer, "");
-    writer_u8(&writer, 0x20);
-    size_t inner = writer_string_begin(&writer);
+    struct fields fields = FIELDS_IN(bytes);
+    put_header(&fields);
+    fields_number(&fields, 1, 1);
+    size_t outer = fields_begin(&fields);
+    fields_put(&fields, "ssb", "", "", 0x20);
+    size_t inner = fields_begin(&fields);
     for (uint64_t serial = 1; serial <= 6000; serial++) {
-        put_u64(&writer, serial * 1000);
+        fields_number(&fields, 8, serial * 1000);
     }
-    writer_string_end(&writer, inner);
-    writer_string_end(&writer, outer);
-    ck_assert(!writer_failed(&writer));
+    fields_end(&fields, inner);
+    fields_end(&fields, outer);
+    ck_assert(!fields.full);
     for (uint64_t serial = 1; serial <= 6000; serial += unit_is_slow() ? 97 : 7) {
         certificate.serial = serial * 1000;
-        ck_assert_int_eq(look(bytes, writer.used, true), REVOKED);
+        ck_assert_int_eq(look(bytes, fields.used, true), REVOKED);
         certificate.serial++;
-        ck_assert_int_eq(look(bytes, writer.used, true), REVOKED_NOT);
+        ck_assert_int_eq(look(bytes, fields.used, true), REVOKED_NOT);
     }
 }
 END_TEST
@@ -382,27 +368,24 @@ START_TEST(longest_entry)
     static uint8_t bytes[FILE_BYTES], id[LIMIT_AUTHKEYS_LINE_BYTES + 1];
     memset(id, 'x', sizeof(id));
     for (int i = 0; i < 4; i++) {
-        struct writer writer;
+        struct fields fields = FIELDS_IN(bytes);
         bool too_long = i % 2 == 1, bitmap = i > 1;
-        writer_init(&writer, bytes, sizeof(bytes));
-        put_header(&writer);
-        writer_u8(&writer, 1);
-        size_t outer = writer_string_begin(&writer);
-        writer_text(&writer, "");
-        writer_text(&writer, "");
-        writer_u8(&writer, bitmap ? 0x22 : 0x23);
-        size_t inner = writer_string_begin(&writer);
+        put_header(&fields);
+        fields_number(&fields, 1, 1);
+        size_t outer = fields_begin(&fields);
+        fields_put(&fields, "ssb", "", "", bitmap ? 0x22 : 0x23);
+        size_t inner = fields_begin(&fields);
         if (bitmap) {
-            put_u64(&writer, 18);
+            fields_number(&fields, 8, 18);
         }
-        writer_string(&writer, id, sizeof(id) - (too_long ? 0 : 1));
-        writer_string_end(&writer, inner);
-        writer_string_end(&writer, outer);
-        ck_assert(!writer_failed(&writer));
-        ck_assert_int_eq(look(bytes, writer.used, true), too_long ? REVOKED_BROKEN : REVOKED_NOT);
+        fields_string(&fields, id, sizeof(id) - (too_long ? 0 : 1));
+        fields_end(&fields, inner);
+        fields_end(&fields, outer);
+        ck_assert(!fields.full);
+        ck_assert_int_eq(look(bytes, fields.used, true), too_long ? REVOKED_BROKEN : REVOKED_NOT);
         /* Its last bit, behind a 0. */
         certificate.serial = 18 + (uint64_t)(sizeof(id) - 1) * 8 - 2;
-        ck_assert_int_eq(look(bytes, writer.used, true), too_long ? REVOKED_BROKEN
+        ck_assert_int_eq(look(bytes, fields.used, true), too_long ? REVOKED_BROKEN
                                                          : bitmap ? REVOKED
                                                                   : REVOKED_NOT);
         certificate.serial = 17;

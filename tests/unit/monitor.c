@@ -22,6 +22,7 @@
 #include "process.h"
 #include "process_rig.h"
 #include "scratch.h"
+#include "ssh_client.h"
 #include "table.h"
 #include "unit.h"
 #include "wire.h"
@@ -346,29 +347,15 @@ static void expect_hash(uint8_t h[static 64], uint32_t hash_bytes, uint8_t first
 {
     static uint8_t all[8192];
     struct sign_request request;
-    struct writer writer;
+    struct fields hashed = FIELDS_IN(all);
     bool hybrid = hash_bytes == 64;
+    size_t q_c_bytes = hybrid ? 1190 : 32, q_s_bytes = hybrid ? 1071 : 32;
     make_sign(&request, hash_bytes, first);
-    writer_init(&writer, all, sizeof(all));
-    writer_text(&writer, "c");
-    writer_text(&writer, "SSH-2.0-wrenssh_" WREN_VERSION);
-    writer_text(&writer, "I");
-    writer_text(&writer, "i" COOKIE);
-    size_t mark = writer_string_begin(&writer);
-    writer_text(&writer, "ssh-ed25519");
-    writer_string(&writer, hostkey.first.public_key, 32);
-    writer_string_end(&writer, mark);
-    writer_string(&writer, request.tail + HEAD_BYTES, hybrid ? 1190 : 32);
-    writer_string(&writer, request.tail + HEAD_BYTES + (hybrid ? 1190 : 32), hybrid ? 1071 : 32);
-    if (hybrid) {
-        writer_string(&writer, request.sign.secret, 64);
-        crypto_hash_sha512(h, all, writer.used);
-    } else {
-        writer_u32(&writer, 33); /* the mpint's first bit is its sign */
-        writer_u8(&writer, 0);
-        writer_bytes(&writer, request.sign.secret, 32);
-        crypto_hash_sha256(h, all, writer.used);
-    }
+    const uint8_t *q_c = request.tail + HEAD_BYTES;
+    fields_put(&hashed, "sssskdd", "c", "SSH-2.0-wrenssh_" WREN_VERSION, "I", "i" COOKIE,
+               hostkey.first.public_key, q_c, q_c_bytes, q_c + q_c_bytes, q_s_bytes);
+    secrets_put_k(&hashed, hybrid, request.sign.secret);
+    secrets_hash(hybrid, all, hashed.used, h);
 }
 
 static void do_sign(uint32_t hash_bytes, uint8_t first)
@@ -725,15 +712,12 @@ END_TEST
 /* string "hostkeys-prove-00@openssh.com", string session identifier, string key blob. */
 static void expect_proof(const uint8_t key[static 32], const uint8_t signature[static 64])
 {
-    uint8_t session_id[64], blob[HOSTKEY_BLOB_BYTES], data[256];
-    struct writer writer;
+    uint8_t session_id[64], data[256];
+    struct fields proved = FIELDS_IN(data);
     expect_hash(session_id, 64, 0);
-    hostkey_blob(blob, key);
-    writer_init(&writer, data, sizeof(data));
-    writer_text(&writer, "hostkeys-prove-00@openssh.com");
-    writer_string(&writer, session_id, sizeof(session_id));
-    writer_string(&writer, blob, sizeof(blob));
-    ck_assert_int_eq(crypto_sign_verify_detached(signature, data, writer.used, key), 0);
+    fields_put(&proved, "sdk", "hostkeys-prove-00@openssh.com", session_id, sizeof(session_id),
+               key);
+    ck_assert_int_eq(crypto_sign_verify_detached(signature, data, proved.used, key), 0);
 }
 
 START_TEST(proofs_are_counted_for_each_key)
@@ -766,7 +750,7 @@ START_TEST(the_certificate_is_sent_and_hashed)
     struct ipc_start_reply start_reply;
     struct sign_request request;
     struct ipc_sign_reply reply;
-    struct writer writer;
+    struct fields hashed = FIELDS_IN(all);
     int status;
     keygen_run(options.keydir,
                "rm -f ca* ed25519* .ed25519*; ssh-keygen -q -t ed25519 -N '' -f ca; "
@@ -782,18 +766,11 @@ START_TEST(the_certificate_is_sent_and_hashed)
     size_t count = make_sign(&request, 32, 0);
     request.sign.certified = 1;
     ck_assert_int_eq(ask(&request, count, &reply, sizeof(reply)), sizeof(reply));
-    writer_init(&writer, all, sizeof(all));
-    writer_text(&writer, "c");
-    writer_text(&writer, "SSH-2.0-wrenssh_" WREN_VERSION);
-    writer_text(&writer, "I");
-    writer_text(&writer, "i" COOKIE);
-    writer_string(&writer, loaded.certificate, loaded.certificate_bytes);
-    writer_string(&writer, request.tail + HEAD_BYTES, 32);
-    writer_string(&writer, request.tail + HEAD_BYTES + 32, 32);
-    writer_u32(&writer, 33);
-    writer_u8(&writer, 0);
-    writer_bytes(&writer, request.sign.secret, 32);
-    crypto_hash_sha256(h, all, writer.used);
+    const uint8_t *q_c = request.tail + HEAD_BYTES;
+    fields_put(&hashed, "ssssddd", "c", "SSH-2.0-wrenssh_" WREN_VERSION, "I", "i" COOKIE,
+               loaded.certificate, loaded.certificate_bytes, q_c, (size_t)32, q_c + 32, (size_t)32);
+    secrets_put_k(&hashed, false, request.sign.secret);
+    secrets_hash(false, all, hashed.used, h);
     ck_assert_mem_eq(reply.hash, h, 32);
     ck_assert_int_eq(crypto_sign_verify_detached(reply.signature, h, 32, loaded.first.public_key),
                      0);
