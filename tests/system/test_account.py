@@ -28,9 +28,7 @@ def someone(site):
 def attempt(client):
     """attempt(user, *flags): the answer to a good login, and the log's line about it."""
     def run_attempt(user, *flags, **how):
-        raw = client(*flags, user=user, **how)
-        raw.handshake()
-        raw.start_userauth()
+        raw = client(*flags, user=user, **how).start_userauth()
         probe = raw.auth_answer(raw.publickey(sign=False))
         answer = raw.auth_answer(raw.publickey())
         assert (probe[0] == PK_OK) == (answer[0] == USERAUTH_SUCCESS), "probe and login differ"

@@ -21,9 +21,7 @@ REFUSED = (USERAUTH_FAILURE, string(b"publickey") + b"\0")
 def attempt(client):
     """attempt(*flags): the answer to a login with the tests' key, and the log's line about it."""
     def run(*flags, **how):
-        raw = client(*flags, **how)
-        raw.handshake()
-        raw.start_userauth()
+        raw = client(*flags, **how).start_userauth()
         raw.sock.settimeout(5 * SLOWNESS)
         answer = raw.auth_answer(raw.publickey())
         return answer, raw.line.log.wait("login")[-1]
@@ -323,7 +321,5 @@ def test_file_changes_while_served(client, authorize, site):
     authorize(site.key_line(site.key))
     client().login()
     authorize(site.key_line(Ed25519Key()))
-    raw = client()
-    raw.handshake()
-    raw.start_userauth()
+    raw = client().start_userauth()
     assert raw.auth_answer(raw.publickey()) == REFUSED

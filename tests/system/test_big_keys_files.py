@@ -49,9 +49,7 @@ def attempt(client, site):
     def run():
         path = os.path.join(site.base, "peak")
         launch = [sys.executable, "-c", WRAPPER, path]
-        raw = client(started={"launch": launch})
-        raw.handshake()
-        raw.start_userauth()
+        raw = client(started={"launch": launch}).start_userauth()
         raw.sock.settimeout(30)
         answer = raw.auth_answer(raw.publickey())
         raw.line.sock.close()
@@ -84,7 +82,6 @@ def login_within(client):
     def run(limit):
         try:
             raw = client(started={"launch": ["prlimit", f"--data={limit << 10}", f"--stack={MARGIN_KIB << 10}"]})
-            raw.handshake()
             raw.start_userauth()
             raw.sock.settimeout(30)
             return raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
@@ -123,9 +120,7 @@ def test_limit_of_processor_time(client, site, authorize, without, mode):
     path = authorize(site.key_line(site.key))
     os.truncate(path, 0)
     os.truncate(path, 1 << 40)
-    raw = client(started={"launch": ["prlimit", "--cpu=1:10", *filtered]})
-    raw.handshake()
-    raw.start_userauth()
+    raw = client(started={"launch": ["prlimit", "--cpu=1:10", *filtered]}).start_userauth()
     raw.sock.settimeout(30 * SLOWNESS)
     assert raw.auth_answer(raw.publickey())[0] == USERAUTH_FAILURE
     event = raw.line.log.wait("login")[-1]

@@ -234,9 +234,7 @@ def test_host_certificate(site, client, ca, trust):
     def ask(*options):
         with open(ca.sign(*options), encoding="ascii") as file:
             blob = base64.b64decode(file.read().split()[1])
-        raw = client()
-        raw.handshake()
-        raw.start_userauth()
+        raw = client().start_userauth()
         answer = raw.auth_answer(raw.publickey(sign=False, algorithm=CERTIFICATE, blob=blob))
         return answer[0], raw.line.log.events("login")
     assert ask()[0] == PK_OK
@@ -375,9 +373,7 @@ def test_authority_of_another_type(site, visit, ca, trust, put, tmp_path, kind, 
 def test_certificate_of_another_type(client, ca, trust, name):
     """A certificate of a key that is no ed25519 key is refused by its type. The stock client would not offer it."""
     trust(ca)
-    raw = client()
-    raw.handshake()
-    raw.start_userauth()
+    raw = client().start_userauth()
     answer = raw.auth_answer(raw.publickey(sign=False, algorithm=name.encode(), blob=string(name.encode())))
     assert answer[0] == USERAUTH_FAILURE, answer
     assert raw.line.log.events("login")[-1]["reason"] == f"key type {name} is not supported"

@@ -327,9 +327,7 @@ def test_replies_that_nobody_asked_for(client, refused, reply):
     raw.open(1)
     raw.send(reply)
     assert raw.exec("echo on", number=2).wait_closed().output == b"on\n"
-    raw = client()
-    raw.handshake()
-    raw.start_userauth()
+    raw = client().start_userauth()
     raw.send(reply)
     refused(raw, PROTOCOL_ERROR)
 

@@ -571,9 +571,7 @@ def test_the_check_and_the_login_agree(lines, client, site):
     for line in (key, "x " + key, "restrict " + key, key + "=", key[:-1], "# " + key, " " + key + " x",
                  'expiry-time="20380101" ' + key, 'expiry-time="20020101" ' + key, key.upper(), "\xef\xbb\xbf" + key):
         report, _ = lines(line)
-        raw = client()
-        raw.handshake()
-        raw.start_userauth()
+        raw = client().start_userauth()
         may = raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
         assert may == bool(report.acceptable) == (report.status == COULD), report.text
 
@@ -673,9 +671,7 @@ def test_logins_have_no_remedies(client, site, authorize):
     """A remedy is for a person who asks; the lines of logins stay as they are."""
     authorize()
     os.chmod(site.authorized_keys, 0o664)
-    raw = client()
-    raw.handshake()
-    raw.start_userauth()
+    raw = client().start_userauth()
     raw.auth_answer(raw.publickey())
     event = raw.line.log.events("login")[-1]
     os.chmod(site.authorized_keys, 0o600)

@@ -115,13 +115,10 @@ def misbehave(namespace, site, address):
         raw.send_version()
         until_end(raw)
     for name in NAMES:
-        raw = dial()
-        raw.handshake()
-        raw.start_userauth()
+        raw = dial().start_userauth()
         raw.auth_answer(raw.publickey(Ed25519Key(), user=name))
         until_end(raw)
-    raw = dial()
-    raw.handshake()
+    raw = dial().handshake()
     raw.send(bytes([DISCONNECT]) + u32(11) + string(FORGED) + string("en"))
     until_end(raw)
 

@@ -291,9 +291,7 @@ MALFORMED = ("plain signature, plain form", "FIDO signature, plain form", "FIDO 
 def forge(client, authorize):
     """forge(one, make): the answer to a signature made by make(one, the data to sign), and the log."""
     def run_it(one, make, blob=None, algorithm=SK):
-        raw = client()
-        raw.handshake()
-        raw.start_userauth()
+        raw = client().start_userauth()
         raw.sock.settimeout(5 * SLOWNESS)
         blob = one.blob if blob is None else blob
         request = raw.publickey(blob=blob, algorithm=algorithm, signature=b"")[:-4]

@@ -16,9 +16,7 @@ def begin(client, state):
     """A client in the given state."""
     raw = client()
     if state == "plain":
-        raw.send_version()
-        raw.read_version()
-        raw.read_kexinit()
+        raw.greet()
     elif state == "sealed":
         raw.handshake()
     else:
@@ -212,10 +210,7 @@ def test_kex_messages_of_wrong_length(client, refused):
     for step, change in [(step, change) for step in ("kexinit", "init", "newkeys") for change in (1, -1)]:
         if (step, change) == ("newkeys", -1):
             continue
-        raw = client()
-        raw.send_version()
-        raw.read_version()
-        raw.read_kexinit()
+        raw = client().greet()
         alter = lambda message: message + b"\0" if change == 1 else message[:-1]
         raw.send(alter(raw.kexinit()) if step == "kexinit" else raw.kexinit())
         if step != "kexinit":
@@ -245,8 +240,7 @@ def test_unknown_messages_are_answered_with_their_number(client, number):
 def test_unimplemented_before_login(client):
     """Before the login, too, UNIMPLEMENTED names the message, with strict and with plain key exchange."""
     for strict in (True, False):
-        raw = client(strict=strict)
-        raw.handshake()
+        raw = client(strict=strict).handshake()
         raw.send(bytes([IGNORE]) + string(b""))
         sequence = raw.send_sequence
         raw.send(bytes([77]))

@@ -181,20 +181,14 @@ def test_kexinit_without_common_algorithms(client, refused):
     for lists in ({"kex": [b"diffie-hellman-group14-sha256"]}, {"hostkey": [b"ssh-rsa"]},
                   {"cipher_up": [b"aes128-ctr"]}, {"cipher_down": [b"aes128-ctr"]},
                   {"compression_up": [b"zlib@openssh.com"]}, {"kex": []}):
-        raw = client()
-        raw.send_version()
-        raw.read_version()
-        raw.read_kexinit()
+        raw = client().greet()
         raw.send(raw.kexinit(**lists))
         refused(raw, 3)
 
 
 def test_mac_and_language_do_not_matter(client):
     """Clients may list any MAC and language, because the cipher needs no MAC."""
-    raw = client()
-    raw.send_version()
-    raw.read_version()
-    raw.read_kexinit()
+    raw = client().greet()
     raw.send(raw.kexinit(mac_up=[b"hmac-sha1"], mac_down=[], language_up=[b"de"]))
     raw.begin_strict()
     raw.finish_kex()

@@ -15,10 +15,7 @@ ALL_KEX = [CURVE, CURVE_LIBSSH, SNTRUP, SNTRUP_OPENSSH]
 
 def begin(client, *flags, **how):
     """A client after both identification lines and both KEXINITs."""
-    raw = client(*flags, **how)
-    raw.send_version()
-    raw.read_version()
-    raw.read_kexinit()
+    raw = client(*flags, **how).greet()
     raw.send(raw.kexinit())
     raw.begin_strict()
     return raw
@@ -58,8 +55,7 @@ def test_masked_processor(site):
 
 def test_client_chooses(client):
     """The client's preference decides (RFC 4253 section 7.1)."""
-    raw = client(kex=[b"unknown@example.org", CURVE, SNTRUP])
-    raw.handshake()
+    raw = client(kex=[b"unknown@example.org", CURVE, SNTRUP]).handshake()
     assert raw.method == CURVE
 
 
@@ -80,8 +76,7 @@ def test_no_extensions_unasked(client):
 
 def test_extensions_come_first_and_once(client):
     """EXT_INFO comes right after the first NEWKEYS (RFC 8308), and not after a rekey."""
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     assert raw.receive()[0] == EXT_INFO
     raw.login()
     raw.extensions = None
@@ -119,10 +114,7 @@ def test_between_kexinit_and_init(client, refused, name, strict):
 @pytest.mark.parametrize("name", MESSAGES)
 def test_before_kexinit(client, refused, name):
     """The first packet must be KEXINIT: any other ends the connection."""
-    raw = client()
-    raw.send_version()
-    raw.read_version()
-    raw.read_kexinit()
+    raw = client().greet()
     raw.send(MESSAGES[name])
     refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
 
@@ -223,9 +215,7 @@ def guess(client, first, lists=None, packets=1, **how):
 def test_right_guess(client, strict):
     """A client that guesses right saves a round trip, and is answered."""
     raw = guess(client, [SNTRUP, CURVE], strict=strict)
-    raw.read_ecdh_reply()
-    raw.send_raw(raw.newkeys())
-    raw.read_newkeys()
+    raw.take_keys()
     raw.login()
 
 
@@ -236,9 +226,7 @@ def test_wrong_guess_drops_exactly_one_packet(client, first, lists):
     raw = guess(client, first, lists)
     raw.kex_names = [CURVE]
     raw.send(raw.ecdh_init(CURVE))
-    raw.read_ecdh_reply()
-    raw.send_raw(raw.newkeys())
-    raw.read_newkeys()
+    raw.take_keys()
     raw.login()
 
 
@@ -251,10 +239,7 @@ def test_wrong_guess_then_two(client, refused):
 
 def test_follows_without_a_guess(client):
     """A client that announces a right guess must send it; the server waits for it."""
-    raw = client(kex=[SNTRUP])
-    raw.send_version()
-    raw.read_version()
-    raw.read_kexinit()
+    raw = client(kex=[SNTRUP]).greet()
     raw.send(raw.kexinit(follows=True))
     raw.begin_strict()
     raw.finish_kex()
@@ -264,10 +249,7 @@ def test_follows_without_a_guess(client):
 @pytest.mark.parametrize("name", ["login", "channel open", "ignore", "newkeys"])
 def test_guess_that_is_no_kex_message(client, refused, name):
     """The dropped packet must be a key exchange message."""
-    raw = client(kex=[b"ecdh-sha2-nistp256", CURVE])
-    raw.send_version()
-    raw.read_version()
-    raw.read_kexinit()
+    raw = client(kex=[b"ecdh-sha2-nistp256", CURVE]).greet()
     raw.send(raw.kexinit(follows=True), MESSAGES[name])
     refused(raw, PROTOCOL_ERROR)
 
@@ -292,10 +274,7 @@ def test_strict_in_a_rekey_changes_nothing(client):
 
 def test_odd_kexinit(client):
     """Empty lists, unknown names, duplicate names and a nonzero reserved field are legal."""
-    raw = client()
-    raw.send_version()
-    raw.read_version()
-    raw.read_kexinit()
+    raw = client().greet()
     names = [b"x" * 64, CURVE, CURVE, b"y@z"] + [b"pad%d" % number for number in range(300)]
     message = raw.kexinit(kex=names, language_up=[b"de", b"en"])
     raw.client_kexinit = message[:-4] + struct.pack(">I", 7)
@@ -308,10 +287,7 @@ def test_odd_kexinit(client):
 
 def test_names_that_only_begin_alike(client, refused):
     """curve25519-sha25 is not curve25519-sha256."""
-    raw = client(kex=[b"curve25519-sha25", b"curve25519-sha2567", b"urve25519-sha256", b""])
-    raw.send_version()
-    raw.read_version()
-    raw.read_kexinit()
+    raw = client(kex=[b"curve25519-sha25", b"curve25519-sha2567", b"urve25519-sha256", b""]).greet()
     raw.send(raw.kexinit())
     refused(raw, KEY_EXCHANGE_FAILED)
 
@@ -320,9 +296,6 @@ def test_kexinit_cut_short(client, refused):
     """A name list that is longer than the packet ends the connection, and is not read past its end."""
     whole = bytes([KEXINIT]) + os.urandom(16)
     for rest in (b"", u32(0xffffffff), u32(100) + b"curve25519-sha256", u32(0) * 10, u32(0) * 3):
-        raw = client()
-        raw.send_version()
-        raw.read_version()
-        raw.read_kexinit()
+        raw = client().greet()
         raw.send(whole + rest)
         refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)

@@ -134,16 +134,12 @@ def test_command_holds_after_other_login_requests(client, site, authorize):
     """Neither a probe or a refused login before it, nor a request after it, frees a login of its forced command."""
     free = Ed25519Key()
     authorize(f"{FORCED} {site.key_line(site.key)}", site.key_line(free))
-    raw = client()
-    raw.handshake()
-    raw.start_userauth()
+    raw = client().start_userauth()
     assert raw.auth_answer(raw.publickey(key=free, sign=False))[0] == PK_OK
     assert raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
     raw.send(raw.publickey(key=free))
     assert raw.exec("try").wait_closed().output == b"forced [try] set\n"
-    raw = client()
-    raw.handshake()
-    raw.start_userauth()
+    raw = client().start_userauth()
     assert raw.auth_answer(raw.publickey(sign=False))[0] == PK_OK
     assert raw.auth_answer(raw.publickey(key=free, signer=Ed25519Key().sign))[0] == USERAUTH_FAILURE
     assert raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS

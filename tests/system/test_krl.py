@@ -72,9 +72,7 @@ def knock(client, authorize, people):
     """knock(list): for each path, whether the daemon would take it, and its last line about a login."""
     def ask(path, paths=None, *flags):
         authorize(*people.lines())
-        raw = client("-R", path, "-m", "60", *flags)
-        raw.handshake()
-        raw.start_userauth()
+        raw = client("-R", path, "-m", "60", *flags).start_userauth()
         answers = []
         for one in paths or people.paths:
             algorithm = CERTIFICATE if one.endswith("-cert.pub") else b"ssh-ed25519"
@@ -195,9 +193,7 @@ def test_empty_list(site, serve, authorize, make_list):
 
 def test_other_reason(client, site, make_list):
     """A login that is refused for another reason has nothing about the list in its line."""
-    raw = client("-R", make_list(("ca", ["serial: 18"])), "-a", "/nonexistent/keys")
-    raw.handshake()
-    raw.start_userauth()
+    raw = client("-R", make_list(("ca", ["serial: 18"])), "-a", "/nonexistent/keys").start_userauth()
     raw.auth_answer(raw.publickey(sign=False, blob=read_blob(site.identity + ".pub")))
     event = raw.line.log.events("login")[-1]
     assert event["reason"] == "No such file or directory" and "option" not in event and "section" not in event, event

@@ -1,7 +1,6 @@
 """wrensshd-listen with the daemon: who gets in beside silent connections, and how much of refusals is logged."""
 
 import re
-import signal
 
 import pytest
 
@@ -38,10 +37,7 @@ def works_from(site, listener, address):
 
 
 def handshake(site, client):
-    made = Client(client, site.user.pw_name, site.key)
-    made.handshake()
-    made.start_userauth()
-    return made
+    return Client(client, site.user.pw_name, site.key).start_userauth()
 
 
 def is_accepted(client, **how):

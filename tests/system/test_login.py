@@ -20,10 +20,7 @@ REFUSED_PROBES = 20  # LIMIT_REFUSED_PROBES
 def knock(client):
     """knock(*flags, …): a client that is about to send its first login request."""
     def start(*flags, **how):
-        raw = client(*flags, **how)
-        raw.handshake()
-        raw.start_userauth()
-        return raw
+        return client(*flags, **how).start_userauth()
     return start
 
 
@@ -208,8 +205,7 @@ BEFORE_SERVICE = {
 @pytest.mark.parametrize("name", BEFORE_SERVICE)
 def test_before_the_service_request(client, refused, name):
     """Before the service request nothing that needs a login is accepted, and no message of a server."""
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     raw.send(BEFORE_SERVICE[name])
     refused(raw, PROTOCOL_ERROR)
 
@@ -237,8 +233,7 @@ def test_servers_messages_after_login(knock, refused, name):
 @pytest.mark.parametrize("service", [b"ssh-connection", b"", b"ssh-userauth\0", b"x" * 1000])
 def test_other_service(client, refused, service):
     """Only ssh-userauth can be requested."""
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     raw.send(raw.service_request(service))
     refused(raw, SERVICE_NOT_AVAILABLE)
 

@@ -16,7 +16,7 @@ import proc
 from daemon import PATIENCE_SECONDS, daemon_environment, run
 from namespace import need_namespaces
 from openssh import OpenSSH
-from wire import SNTRUP, USERAUTH_FAILURE, string, u32
+from wire import SNTRUP, string, u32
 from wire_session import Client, pty_request
 
 CALLS = ["close_range", "getrandom", "keyctl", "seccomp", "landlock_create_ruleset", "landlock_restrict_self", "pidfd_open",
@@ -157,8 +157,7 @@ def test_descriptors(client, without, site, mode, key):
     if key == "descriptor":
         keydir = os.open(site.keydir(mode), os.O_RDONLY)
         started.update(keydir=f"fd:{keydir}", pass_fds=(keydir,))
-    raw = client(started=started)
-    raw.handshake()
+    raw = client(started=started).handshake()
     found = proc.descriptors(raw.line.network)
     assert sorted(found) == [0, 1, 2, 3, 4, 6] and found[6] == URANDOM, found
     assert found[0] == found[1] != found[3] and found[2] == "/dev/null"
@@ -181,8 +180,7 @@ def test_descriptors(client, without, site, mode, key):
 @pytest.mark.sandbox
 def test_nothing_is_opened_with_getrandom(client):
     """With getrandom() the device is not opened."""
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     assert sorted(proc.descriptors(raw.line.network)) == [0, 1, 2, 3, 4]
     assert URANDOM not in proc.descriptors(raw.line.monitor).values()
 

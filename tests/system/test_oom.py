@@ -13,8 +13,7 @@ def score(pid):
 
 def test_before_login(client, mode):
     """Processes of connections without a login have a raised oom_score_adj, so root's shell survives them."""
-    raw = client(started={"mode": mode})
-    raw.handshake()
+    raw = client(started={"mode": mode}).handshake()
     assert score(raw.line.monitor) == score(raw.line.network) == 500
 
 

@@ -38,8 +38,7 @@ def test_every_method_after_every_other(client, strict):
 def test_session_id_is_the_first_hash(client, kex):
     """A login after a rekey signs the first exchange hash, as RFC 4253 says."""
     other = SNTRUP if kex == CURVE else CURVE
-    raw = client(kex=[kex])
-    raw.handshake()
+    raw = client(kex=[kex]).handshake()
     raw.rekey([other])
     assert len(raw.session_id) == (32 if kex == CURVE else 64)
     raw.login()
@@ -50,8 +49,7 @@ def test_session_id_is_the_first_hash(client, kex):
 @pytest.mark.parametrize("when", ["before the service", "before login", "open channel", "running"])
 def test_in_every_phase(client, when):
     """A rekey works in every phase after the first key exchange."""
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     if when == "before the service":
         raw.rekey()
     raw.start_userauth()
@@ -90,9 +88,7 @@ def test_whole_exchange_in_one_segment(client):
     raw = client().login()
     raw.send(raw.kexinit(), raw.ecdh_init(CURVE))
     raw.read_kexinit()
-    raw.read_ecdh_reply()
-    raw.send_raw(raw.newkeys())
-    raw.read_newkeys()
+    raw.take_keys()
     raw.open()
 
 
@@ -152,9 +148,7 @@ def test_harmless_messages_during_a_later_exchange(client, message):
     raw.send(raw.kexinit(), message)
     raw.read_kexinit()
     raw.send(message, raw.ecdh_init(), message)
-    raw.read_ecdh_reply()
-    raw.send_raw(raw.newkeys())
-    raw.read_newkeys()
+    raw.take_keys()
     raw.open()
 
 
@@ -203,9 +197,7 @@ def test_wrong_guess_in_a_rekey(client):
     raw.kex_names = [b"ecdh-sha2-nistp256", CURVE]
     raw.send(raw.kexinit(follows=True), bytes([30]) + string(os.urandom(65)), raw.ecdh_init(CURVE))
     raw.read_kexinit()
-    raw.read_ecdh_reply()
-    raw.send_raw(raw.newkeys())
-    raw.read_newkeys()
+    raw.take_keys()
     raw.open()
 
 
@@ -249,8 +241,7 @@ def test_server_starts_the_exchange(eager, strict):
 @pytest.mark.parametrize("slow", ["packets", "seconds"])
 def test_server_starts_no_exchange_before_the_login(site, dial, rekey_daemon, slow):
     """The server starts no rekey before the login, where OpenSSH's client accepts no KEXINIT."""
-    raw = Client(dial(daemon=rekey_daemon).sock, site.user.pw_name, site.key)
-    raw.handshake()
+    raw = Client(dial(daemon=rekey_daemon).sock, site.user.pw_name, site.key).handshake()
     if slow == "packets":
         raw.send(*[bytes([IGNORE]) + string(b"")] * 100)
     else:

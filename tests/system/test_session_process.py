@@ -152,8 +152,7 @@ def test_launchers_capabilities_end(site, listen, kind):
 @pytest.mark.parametrize("names", ["capset", "capset!"], ids=["missing", "forbidden"])
 def test_capabilities_that_stay_refuse_the_login(client, without, mode, names):
     """If the launcher's capabilities can't be dropped, the login fails."""
-    raw = client(started={"mode": mode, "launch": without(names)})
-    raw.handshake()
+    raw = client(started={"mode": mode, "launch": without(names)}).handshake()
     with pytest.raises((Closed, Disconnected)):
         raw.login()
     assert raw.line.wait_exit() == 111, raw.line.log.text()

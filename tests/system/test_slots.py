@@ -206,7 +206,6 @@ def test_a_network_process_that_stays(client):
 
 def refused_line(raw):
     """The client sees why, and so does the log; the login itself was good."""
-    raw.handshake()
     raw.start_userauth()
     raw.send(raw.publickey())
     with pytest.raises(Disconnected, match="DISCONNECT 12: b'too many connections of this user, or of all users'"):

@@ -62,8 +62,7 @@ def test_logins_go_on(client, pipe):
 def test_the_deadline_holds(client, pipe):
     """Connections that never log in still end at the deadline."""
     pipe.fill()
-    raw = client("-t", "1", started={"stderr": pipe.writer})
-    raw.handshake()
+    raw = client("-t", "1", started={"stderr": pipe.writer}).handshake()
     raw.sock.settimeout(PATIENCE_SECONDS)
     raw.expect_end()
     assert raw.line.wait_exit() == 0

@@ -57,8 +57,7 @@ def test_no_signal_runs_code(client):
         assert [caught(pid) for name, pid in processes.pids.items() if name != "network"] == [0] * (
             len(processes.pids) - 1)
         assert int(proc.status(processes.monitor)["SigIgn"], 16) & 1 << (signal.SIGALRM - 1) == 0
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     check(Three(raw, logged_in=False))
     raw.login()
     check(Three(raw))
@@ -68,8 +67,7 @@ def test_no_signal_runs_code(client):
 @pytest.mark.sandbox
 def test_before_the_login(client):
     """Before the login the network process has no rights, and the monitor has root's."""
-    raw = client(started={"launch": ["setpriv", "--groups", "0,1,2", "--inh-caps", "+chown,+setuid"]})
-    raw.handshake()
+    raw = client(started={"launch": ["setpriv", "--groups", "0,1,2", "--inh-caps", "+chown,+setuid"]}).handshake()
     both = Three(raw, logged_in=False)
     uids, gids, groups = ids(both.network)
     assert len(uids) == len(gids) == 1 and "0" not in uids | gids and groups == []
@@ -180,8 +178,7 @@ def test_the_launchers_environment_is_forgotten(three):
 @pytest.mark.sandbox
 def test_fixed_descriptors(client, site):
     """Each process has the descriptors that src/base/base.h lists, as long as it needs them."""
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     ipc, session, program = 3, 4, 8
     before = proc.descriptors(raw.line.monitor)
     assert {ipc, session, program} < set(before) and before[program] == os.path.realpath(site.daemon)
@@ -203,8 +200,7 @@ def test_fixed_descriptors(client, site):
 @pytest.mark.parametrize("state", ["sealed", "logged in", "with a program"])
 def test_only_the_monitor_has_the_host_key(client, seed, state):
     """Only the monitor has the host key in memory."""
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     if state != "sealed":
         raw.login()
     program = raw.exec("exec cat") if state == "with a program" else None
@@ -367,8 +363,7 @@ def test_places_are_free_again(serve, site, as_user):
 @pytest.mark.parametrize("state", ["sealed", "logged in", "with a program"])
 def test_monitor_killed(client, state):
     """If the monitor is killed the other processes end, and the client is disconnected."""
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     if state != "sealed":
         raw.login()
     if state == "with a program":

@@ -145,7 +145,6 @@ class Refusals(Connection):
         return ["-R", self.list]
 
     def play(self, client, traced, outcome, learning):
-        client.handshake()
         client.start_userauth()
         traced.phase()
         for name, key in self.keys.items():

@@ -122,9 +122,7 @@ def connections(probes, log, count, environment, results):
     random.seed()
     while count > 0:
         line = Line(probes.site, log, ("-m", str(PROBES_OF_A_CONNECTION)), probes.site.mode, env=environment)
-        client = Client(line.sock, "nobody")
-        client.handshake()
-        client.start_userauth()
+        client = Client(line.sock, "nobody").start_userauth()
         part = min(count, PROBES_OF_A_CONNECTION - 1)
         results.put([(kind, probes.ask(client, kind)) for kind in random.choices(KINDS, k=part)])
         count -= part

@@ -30,9 +30,7 @@ def measure(site, log, users, refusals):
     while min(len(taken) for taken in series.values()) < refusals:
         for user in users:
             line = Line(site, log, (), site.mode)
-            client = Client(line.sock, user, Ed25519Key("stranger"))
-            client.handshake()
-            client.start_userauth()
+            client = Client(line.sock, user, Ed25519Key("stranger")).start_userauth()
             for _ in range(19):
                 start = time.perf_counter()
                 client.auth_answer(client.publickey(sign=False))

@@ -252,9 +252,9 @@ class Wire:
         self.q_c = (self.kem.public if self.kem else b"") + x25519_base(self.secret)
         return bytes([ECDH_INIT]) + string(self.q_c)
 
-    def read_ecdh_reply(self):
+    def read_ecdh_reply(self, payload=None):
         """Checks the host's signature and derives the keys, which come into force at NEWKEYS."""
-        payload = self.receive_living()
+        payload = payload or self.receive_living()
         assert payload[0] == ECDH_REPLY, f"awaited the key exchange reply, got {payload[0]}"
         fields = Fields(payload, 1)
         host_key_blob, q_s, signature = fields.string(), fields.string(), fields.string()
@@ -301,18 +301,29 @@ class Wire:
         self.send_sequence = 0 if self.strict else self.send_sequence
         return out
 
-    def read_newkeys(self):
-        payload = self.receive()
+    def read_newkeys(self, payload=None):
+        payload = payload or self.receive()
         assert payload == bytes([NEWKEYS]), f"awaited NEWKEYS, got {payload[:40].hex()}"
         self.opener = self.next_opener
         self.receive_sequence = 0 if self.strict else self.receive_sequence
         self.exchanges += 1
 
-    def finish_kex(self):
-        self.send(self.ecdh_init())
+    def take_keys(self):
+        """The exchange from the server's reply on."""
         self.read_ecdh_reply()
         self.send_raw(self.newkeys())
         self.read_newkeys()
+
+    def finish_kex(self):
+        self.send(self.ecdh_init())
+        self.take_keys()
+
+    def greet(self):
+        """Both identifications and the server's KEXINIT."""
+        self.send_version()
+        self.read_version()
+        self.read_kexinit()
+        return self
 
     def handshake(self):
         """Identification and the first key exchange, by the rules."""

@@ -28,8 +28,12 @@ class Client(Wire):
         return bytes([SERVICE_REQUEST]) + string(name)
 
     def start_userauth(self):
+        """The service request, after the first key exchange if that has not been."""
+        if self.session_id is None:
+            self.handshake()
         self.send(self.service_request())
         assert self.expect(SERVICE_ACCEPT).string() == b"ssh-userauth"
+        return self
 
     def userauth(self, method=b"publickey", rest=b"", user=None, service=b"ssh-connection"):
         user = self.user if user is None else user
@@ -54,8 +58,6 @@ class Client(Wire):
         return request + string(signature)
 
     def login(self, **how):
-        if self.session_id is None:
-            self.handshake()
         self.start_userauth()
         self.send(self.publickey(**how))
         self.expect(USERAUTH_SUCCESS)
@@ -111,8 +113,11 @@ class Channel:
         self.feed = True
         self.eof = self.closed = False
 
+    def message(self, number, rest=b""):
+        return bytes([number]) + u32(self.remote) + rest
+
     def request_bytes(self, name, rest=b"", reply=True):
-        return (bytes([CHANNEL_REQUEST]) + u32(self.remote) + string(name) + bytes([reply]) + rest)
+        return self.message(CHANNEL_REQUEST, string(name) + bytes([reply]) + rest)
 
     def request(self, name, rest=b""):
         """True if the server accepts. Data that arrives in the meantime is kept."""
@@ -125,23 +130,23 @@ class Channel:
             self.client.route(payload)
 
     def data_bytes(self, data):
-        return bytes([DATA]) + u32(self.remote) + string(data)
+        return self.message(DATA, string(data))
 
     def send(self, data):
         self.client.send(self.data_bytes(data))
         self.window -= len(data)
 
     def send_eof(self):
-        self.client.send(bytes([EOF]) + u32(self.remote))
+        self.client.send(self.message(EOF))
 
     def send_close(self):
-        self.client.send(bytes([CLOSE]) + u32(self.remote))
+        self.client.send(self.message(CLOSE))
 
     def adjust(self, count):
         self.client.send(self.adjust_bytes(count))
 
     def adjust_bytes(self, count):
-        return bytes([WINDOW_ADJUST]) + u32(self.remote) + u32(count)
+        return self.message(WINDOW_ADJUST, u32(count))
 
     def take(self, payload):
         """Records one message of this channel."""
