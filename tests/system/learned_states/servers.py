@@ -197,7 +197,6 @@ class Ours(Server):
         command = [self.site.daemon, *self.site.daemon_args(), self.site.keydir(self.site.mode)]
         ours = self.start_process(command, stderr=self.log.file, env=daemon_environment())
         self.talk = Talk(ours, self.site.user.pw_name, self.site.key)
-        self.talk.asked = None
         self.talk.read_version()
         network = proc.wait_until(lambda: proc.children(self.process.pid), PATIENCE_SECONDS)[0]
         self.files = [os.open(f"/proc/{network}/{name}", os.O_RDONLY) for name in ("syscall", "status")]
@@ -255,7 +254,6 @@ class OpenSSHServer(Server):
         ours = self.start_process(self.command, stderr=subprocess.DEVNULL)
         self.talk = Talk(ours, self.user, self.key)
         self.talk.want_strict = False
-        self.talk.asked = None
         self.talk.send_version()
         self.talk.read_version()
         assert self.talk.hear() == "KEXINIT"
