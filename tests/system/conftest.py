@@ -18,9 +18,9 @@ import proc  # noqa: E402
 from daemon import Line, Log, Server, daemon_environment, kill  # noqa: E402
 from listener import Listener  # noqa: E402
 from openssh import OpenSSH  # noqa: E402
-from sftp_wire import Sftp, server_program  # noqa: E402
+from sftp_wire import Sftp, SftpChannel, server_program  # noqa: E402
 from site_setup import PROJECT, Site, run_or_fail  # noqa: E402
-from transfer import Far, Speaker  # noqa: E402
+from transfer import Far  # noqa: E402
 from wire_session import Client  # noqa: E402
 
 
@@ -267,7 +267,7 @@ def there(site):
 @pytest.fixture
 def speaker(client):
     """speaker(*flags, …): SFTP on a connection of its own."""
-    return lambda *args, **how: Speaker.of(client(*args, **how).login())
+    return lambda *args, **how: SftpChannel.of(client(*args, **how).login())
 
 
 @pytest.fixture

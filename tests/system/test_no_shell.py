@@ -7,7 +7,8 @@ import pytest
 from daemon import daemon_environment, run
 from openssh import OpenSSH
 from site_setup import run_or_fail
-from transfer import Sftp, far, read, scp, speaks_sftp, subsystem, write
+from sftp_wire import speaks_sftp, subsystem
+from transfer import Sftp, far, read, scp, write
 from wire import PK_OK, USERAUTH_FAILURE, USERAUTH_SUCCESS
 
 pytestmark = pytest.mark.root
@@ -28,9 +29,7 @@ def user(site):
 def try_key(client, user):
     """try_key(*flags): whether the tests' key logs in, and what the log says. The probe and the signature agree."""
     def start(*flags, key=None):
-        raw = client(*flags, user=user.pw_name, key=key)
-        raw.handshake()
-        raw.start_userauth()
+        raw = client(*flags, user=user.pw_name, key=key).start_userauth()
         probe = raw.auth_answer(raw.publickey(sign=False))
         answer = raw.auth_answer(raw.publickey())
         assert (probe[0], answer[0]) in ((PK_OK, USERAUTH_SUCCESS), (USERAUTH_FAILURE, USERAUTH_FAILURE))

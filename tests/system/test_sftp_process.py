@@ -13,7 +13,8 @@ import inject
 import proc
 from namespace import need_namespaces
 from openssh import OpenSSH
-from transfer import MEBIBYTE, Sftp, Speaker, is_gone, read, subsystem, u64, write
+from sftp_wire import EXTENDED, F_CREAT, F_WRITE, OK, OPEN, SftpChannel, attrs, subsystem, u64
+from transfer import MEBIBYTE, Sftp, is_gone, read, write
 from wire import string, u32
 
 
@@ -125,7 +126,7 @@ def test_program_is_gone_from_the_disk(client, site, mode, how):
         else:
             os.unlink(own)
         for number in range(2):
-            assert Speaker(subsystem(raw, number)).end() == 0
+            assert SftpChannel(subsystem(raw, number)).end() == 0
     finally:
         if os.path.exists(own):
             os.unlink(own)
@@ -140,9 +141,8 @@ def test_without_proc(client, there, forced):
     launch = ["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs none /proc; exec "$@"', "sh"]
     there.write("file", b"1")
     flags = ["-e", f"internal-sftp -j {there}"] if forced else []
-    one = Speaker(subsystem(client(*flags, started={"launch": launch}).login()))
-    kind, rest = one.ask(Speaker.READ, one.open("/file" if forced else there / "file"), u64(0), u32(10))
-    assert rest == string(b"1"), (kind, rest)
+    one = SftpChannel(subsystem(client(*flags, started={"launch": launch}).login()))
+    assert one.get("/file" if forced else there / "file") == b"1"
 
 
 @pytest.mark.root
@@ -152,9 +152,8 @@ def test_attributes_in_a_jail_without_proc(client, there):
     need_namespaces()
     launch = ["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs none /proc; exec "$@"', "sh"]
     there.write("file", b"1")
-    one = Speaker(subsystem(client("-e", f"internal-sftp -j {there}", started={"launch": launch}).login()))
-    mode_and_times = u32(Speaker.ATTR_MODE | Speaker.ATTR_TIMES) + u32(0o604) + u32(1) + u32(2)
-    assert one.status(Speaker.SETSTAT, string("/file"), mode_and_times) == 0
+    one = SftpChannel(subsystem(client("-e", f"internal-sftp -j {there}", started={"launch": launch}).login()))
+    assert one.setstat("/file", permissions=0o604, times=(1, 2)) == OK
     info = os.stat(there / "file")
     assert (stat.S_IMODE(info.st_mode), info.st_mtime) == (0o604, 2)
 
@@ -167,13 +166,12 @@ def system_ticks(pid):
 def test_copy_ends_with_the_client(speaker, there):
     """A copy within the server that takes for ever ends when the client has gone, and nothing is done after it."""
     one = speaker()
-    endless, nowhere = one.open("/dev/zero"), one.open("/dev/null", Speaker.OPEN_WRITE)
-    copy = one.packet(Speaker.EXTENDED, u32(1), string("copy-data"), endless, u64(0), u64(0), nowhere, u64(0))
-    late = one.packet(Speaker.OPEN, u32(2), string(f"{there}/late"), u32(Speaker.OPEN_WRITE | Speaker.OPEN_CREATE), u32(0))
-    one.channel.send(copy + late)
+    endless, nowhere = one.open("/dev/zero").handle, one.open("/dev/null", F_WRITE).handle
+    one.send(EXTENDED, string("copy-data"), string(endless), u64(0), u64(0), string(nowhere), u64(0))
+    one.send(OPEN, string(there / "late"), u32(F_WRITE | F_CREAT), attrs())
     assert proc.wait_until(lambda: system_ticks(one.pid) > 2)
-    one.raw.sock.close()
-    assert is_gone(one.pid) and not os.path.exists(f"{there}/late")
+    one.client.sock.close()
+    assert is_gone(one.pid) and not os.path.exists(there / "late")
 
 
 def test_rekey_in_a_session(rekey_daemon, serve, site, there, tmp_path):

@@ -11,9 +11,10 @@ import proc
 from daemon import PATIENCE_SECONDS
 from lease import leased
 from openssh import OpenSSH
+from sftp_wire import (CLOSE, F_CREAT, F_WRITE, OK, WRITE, SftpChannel, packet, session_pid, speaks_sftp, subsystem,
+                       u64)
 from site_setup import run_or_fail
-from transfer import (MEBIBYTE, Sftp, Speaker, far, is_gone, read, scp, session_pid, speaks_sftp,
-                      subsystem, u64, write)
+from transfer import MEBIBYTE, Sftp, far, is_gone, read, scp, write
 from wire import string, u32
 
 SFTP_SERVER = "/usr/lib/openssh/sftp-server"
@@ -45,7 +46,7 @@ def test_none(client):
 def test_another_server(client):
     """-x chooses another server."""
     raw = client("-x", f"sftp={SFTP_SERVER}").login()
-    made = Speaker(subsystem(raw))
+    made = SftpChannel(subsystem(raw))
     # A shell may run it in its place, or as its child.
     pid = session_pid(raw.line.log)
     assert any(SFTP_SERVER.encode() in word for one in (pid, *proc.children(pid)) for word in proc.command_line(one))
@@ -255,16 +256,15 @@ def test_files_with_a_lease(client, there, jail):
     """A file that a file server holds a lease on is read, written and truncated as soon as the lease is given up."""
     path = there.write("file", b"content")
     name = "/file" if jail else path
-    one = Speaker(subsystem(client(*(["-e", f"internal-sftp -j {there}"] if jail else [])).login()))
+    one = SftpChannel(subsystem(client(*(["-e", f"internal-sftp -j {there}"] if jail else [])).login()))
     with leased(path):
-        handle = one.open(name)
-    assert one.ask(Speaker.READ, handle, u64(0), u32(10))[1] == string(b"content")
-    assert one.status(Speaker.CLOSE, handle) == 0
+        handle = one.open(name).handle
+    assert one.read(handle, 0, 10).data == b"content" and one.close(handle) == OK
     with leased(path, until="write"):
-        handle = one.open(name, Speaker.OPEN_WRITE)
-    assert one.status(Speaker.CLOSE, handle) == 0
+        handle = one.open(name, F_WRITE).handle
+    assert one.close(handle) == OK
     with leased(path, until="write"):
-        assert one.status(Speaker.SETSTAT, string(name), u32(1), u64(3)) == 0
+        assert one.setstat(name, size=3) == OK
     assert read(path) == b"con"
 
 
@@ -307,12 +307,12 @@ def test_log_of_many_files_at_once(speaker, there, how):
     than a socket holds; and the totals come."""
     there.write("file", b"1")
     one = speaker("-v")
-    handles = [one.open(there / "file") for _ in range(400)]
+    handles = [one.open(there / "file").handle for _ in range(400)]
     if how == "closed":
-        one.channel.send(b"".join(one.packet(Speaker.CLOSE, u32(0), handle) for handle in handles))
+        one.raw(b"".join(packet(CLOSE, u32(0), string(handle)) for handle in handles))
         assert one.end() == 0
     else:
-        one.raw.sock.close()
+        one.client.sock.close()
     assert one.log.wait("sftp")[0].get("files") == "400"
     assert len(one.log.events("sftp-file")) == 400
 
@@ -321,10 +321,9 @@ def test_log_of_a_hostile_name(speaker, there):
     """A file's name can't forge lines or fields of the log."""
     name = 'a" verdict=accepted\nwrensshd[1]: event=login \x1b[2J'
     one = speaker("-v")
-    handle = one.open(there / name, Speaker.OPEN_WRITE | Speaker.OPEN_CREATE)
-    assert one.status(Speaker.CLOSE, handle) == 0 and one.end() == 0
+    assert one.close(one.open(there / name, F_WRITE | F_CREAT).handle) == OK and one.end() == 0
     one.log.wait("sftp-file")
-    assert all(line.startswith(f"wrensshd[{one.raw.line.monitor}]: event=") for line in one.log.lines())
+    assert all(line.startswith(f"wrensshd[{one.client.line.monitor}]: event=") for line in one.log.lines())
     assert len(one.log.events("login")) == 1 + len(one.log.events("login", pid=-1)) and "\x1b" not in one.log.text()
     assert there.names() == [name]
 
@@ -332,9 +331,8 @@ def test_log_of_a_hostile_name(speaker, there):
 def test_log_of_a_file_that_was_not_closed(speaker, there):
     """A file that the client never closed, as after a broken connection, has its line, too."""
     one = speaker("-v")
-    handle = one.open(there / "file", Speaker.OPEN_WRITE | Speaker.OPEN_CREATE)
-    assert one.status(Speaker.WRITE, handle, u64(0), string(bytes(30_000))) == 0
-    one.raw.sock.close()
+    assert one.write(one.open(there / "file", F_WRITE | F_CREAT).handle, 0, bytes(30_000)) == OK
+    one.client.sock.close()
     assert is_gone(one.pid) and one.log.wait("sftp")
     assert "30000" in one.log.wait("sftp-file")[0].values()
 
@@ -348,18 +346,18 @@ def test_end_of_the_requests(speaker):
     assert len(one.log.wait("sftp")) == 1
 
 
-@pytest.mark.parametrize("packet", [u32(0), u32(2**32 - 1) + bytes(99), u32(300_000) + bytes(99),
+@pytest.mark.parametrize("broken", [u32(0), u32(2**32 - 1) + bytes(99), u32(300_000) + bytes(99),
                                     u32(5) + b"\1" + u32(3), u32(1) + b"\5"],
                          ids=["empty", "longest", "too long", "second INIT", "no number"])
-def test_packets_that_end_the_session(speaker, packet):
+def test_packets_that_end_the_session(speaker, broken):
     """What is no packet of the protocol ends the session with one line in the log; the connection goes on."""
     one = speaker()
-    one.channel.send(packet)
+    one.raw(broken)
     one.channel.wait_closed()
     assert one.channel.exit_status != 0 and is_gone(one.pid)
     event = one.log.wait("sftp")[0]
     assert event["reason"] and len(one.log.events("sftp")) == 1
-    assert one.raw.exec("echo on", number=1).wait_closed().output == b"on\n"
+    assert one.client.exec("echo on", number=1).wait_closed().output == b"on\n"
 
 
 def test_server_killed(speaker):
@@ -373,16 +371,15 @@ def test_server_killed(speaker):
 def test_client_killed_in_mid_write(speaker, there):
     """When the client vanishes within a file, the file is as far as it was written, and no process stays."""
     one = speaker()
-    handle = one.open(there / "file", Speaker.OPEN_WRITE | Speaker.OPEN_CREATE)
+    handle = one.open(there / "file", F_WRITE | F_CREAT).handle
     data = os.urandom(60_000)
-    assert one.status(Speaker.WRITE, handle, u64(0), string(data[:30_000])) == 0
-    cut_off = bytes([Speaker.WRITE]) + u32(99) + handle + u64(30_000) + string(data[30_000:])
-    one.channel.send(u32(len(cut_off)) + cut_off[:20_000])
-    one.raw.sock.close()
+    assert one.write(handle, 0, data[:30_000]) == OK
+    one.raw(packet(WRITE, u32(99), string(handle), u64(30_000), string(data[30_000:]))[:20_004])
+    one.client.sock.close()
     assert is_gone(one.pid) and len(one.log.wait("sftp")) == 1
     written = read(there / "file")
     assert len(written) >= 30_000 and written == data[:len(written)]
-    one.raw.line.assert_over()
+    one.client.line.assert_over()
 
 
 @pytest.mark.parametrize("command", ["get", "put"])

@@ -1,5 +1,5 @@
-"""A raw SFTP client, version 3 (draft-ietf-secsh-filexfer-02), for a server on a pipe or behind the ssh client. It can
-break every rule on purpose. It reads replies while it waits for room in a pipe, unless a test asks it not to."""
+"""A raw SFTP client, version 3 (draft-ietf-secsh-filexfer-02), that can break every rule on purpose: of a server on a
+pipe or behind the ssh client, and of one on a channel of the raw SSH client."""
 
 import collections
 import os
@@ -43,8 +43,8 @@ Attributes = collections.namedtuple("Attributes", "size uid gid permissions atim
 Name = collections.namedtuple("Name", "name line attributes")
 
 
-class Ended(Exception):
-    """The server closed its side."""
+class Ended(AssertionError):
+    """The server closed its side, and a reply is awaited."""
 
 
 def u64(value):
@@ -157,39 +157,19 @@ class Reply:
         return self._end(fields, {name: read_u64(fields) for name in STATVFS_FIELDS})
 
 
-class Sftp:
-    """A server process and its session. `status`-like answers are replies: nothing here raises for a refusal."""
+class Session:
+    """The requests of a session and its replies, whatever carries them. `status`-like answers are replies: nothing here
+    raises for a refusal. Whatever carries them has raw(), which sends any bytes, and pump(), which hands what comes to
+    feed() until a condition holds."""
 
-    def __init__(self, command, stderr=None, greet=True, **how):
-        self.proc = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0,
-                                     **how)
-        self.to, self.back = self.proc.stdin.fileno(), self.proc.stdout.fileno()
-        os.set_blocking(self.to, False)
-        os.set_blocking(self.back, False)
-        self.outgoing, self.incoming = bytearray(), bytearray()
-        self.replies, self.order, self.ended, self.last_id = {}, [], False, 0
+    def __init__(self):
+        self.incoming = bytearray()
+        self.replies, self.order, self.last_id = {}, [], 0
         self.seen = None  # a bytearray gathers all replies, for tests that look for what must not be in them
         self.version, self.extensions, self.log = None, None, None
-        if greet:
-            self.greet()
 
-    # ---- bytes ------------------------------------------------------------------------------
-
-    def _write(self):
-        try:
-            del self.outgoing[:os.write(self.to, self.outgoing[:1 << 20])]
-        except BlockingIOError:
-            pass
-        except BrokenPipeError:
-            self.outgoing.clear()
-
-    def _read(self):
-        try:
-            got = os.read(self.back, 1 << 20)
-        except BlockingIOError:
-            return
-        self.incoming += got
-        self.ended = not got
+    def feed(self, data):
+        self.incoming += data
         while len(self.incoming) >= 4:
             length = int.from_bytes(self.incoming[:4], "big")
             assert 0 < length <= PACKET_BYTES, f"the server's packet has {length} bytes"
@@ -211,38 +191,6 @@ class Sftp:
             self.seen += body
         self.replies[reply.id] = reply
         self.order.append(reply.id)
-
-    def pump(self, until, seconds=proc.PATIENCE_SECONDS):
-        """Sends and receives until the condition holds. Raises Ended if the server ends first."""
-        end = time.monotonic() + seconds
-        while not until():
-            if self.ended:
-                raise Ended
-            left = end - time.monotonic()
-            assert left > 0, f"no reply; {len(self.outgoing)} bytes are not sent"
-            reads, writes, _ = select.select([self.back], [self.to] if self.outgoing else [], [], left)
-            if reads:
-                self._read()
-            elif writes:
-                self._write()
-
-    def raw(self, data):
-        """Sends any bytes. What does not fit into the pipe now goes with the next wait for a reply."""
-        self.outgoing += data
-        self._write()
-        return self
-
-    def push(self, data, seconds):
-        """Sends and reads nothing, until the pipe has been full for so long. Returns how many bytes went out."""
-        left = len(data)
-        while left and select.select([], [self.to], [], seconds)[1]:
-            try:
-                left -= os.write(self.to, data[-left:][:1 << 16])
-            except BrokenPipeError:
-                break
-        return len(data) - left
-
-    # ---- requests ---------------------------------------------------------------------------
 
     def greet(self, version=3):
         self.raw(init(version)).pump(lambda: self.version is not None)
@@ -337,11 +285,74 @@ class Sftp:
     def list(self, path):
         return [entry for batch in self.batches(path) for entry in batch]
 
-    # ---- the end ----------------------------------------------------------------------------
-
     def alive(self):
         """It still answers."""
         return self.stat(".").attributes.permissions is not None
+
+
+class Sftp(Session):
+    """A server process and its session. It reads replies while it waits for room in a pipe, unless a test asks it not to."""
+
+    def __init__(self, command, stderr=None, greet=True, **how):
+        super().__init__()
+        self.proc = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr, bufsize=0,
+                                     **how)
+        self.to, self.back = self.proc.stdin.fileno(), self.proc.stdout.fileno()
+        os.set_blocking(self.to, False)
+        os.set_blocking(self.back, False)
+        self.outgoing, self.ended = bytearray(), False
+        if greet:
+            self.greet()
+
+    # ---- bytes ------------------------------------------------------------------------------
+
+    def _write(self):
+        try:
+            del self.outgoing[:os.write(self.to, self.outgoing[:1 << 20])]
+        except BlockingIOError:
+            pass
+        except BrokenPipeError:
+            self.outgoing.clear()
+
+    def _read(self):
+        try:
+            got = os.read(self.back, 1 << 20)
+        except BlockingIOError:
+            return
+        self.ended = not got
+        self.feed(got)
+
+    def pump(self, until, seconds=proc.PATIENCE_SECONDS):
+        """Sends and receives until the condition holds. Raises Ended if the server ends first."""
+        end = time.monotonic() + seconds
+        while not until():
+            if self.ended:
+                raise Ended
+            left = end - time.monotonic()
+            assert left > 0, f"no reply; {len(self.outgoing)} bytes are not sent"
+            reads, writes, _ = select.select([self.back], [self.to] if self.outgoing else [], [], left)
+            if reads:
+                self._read()
+            elif writes:
+                self._write()
+
+    def raw(self, data):
+        """Sends any bytes. What does not fit into the pipe now goes with the next wait for a reply."""
+        self.outgoing += data
+        self._write()
+        return self
+
+    def push(self, data, seconds):
+        """Sends and reads nothing, until the pipe has been full for so long. Returns how many bytes went out."""
+        left = len(data)
+        while left and select.select([], [self.to], [], seconds)[1]:
+            try:
+                left -= os.write(self.to, data[-left:][:1 << 16])
+            except BrokenPipeError:
+                break
+        return len(data) - left
+
+    # ---- the end ----------------------------------------------------------------------------
 
     def hang_up(self):
         """The client sends no more."""
@@ -383,6 +394,59 @@ class Sftp:
             self.proc.wait()
         for pipe in (self.proc.stdin, self.proc.stdout):
             pipe.close()
+
+
+class SftpChannel(Session):
+    """A session on a channel of the raw SSH client."""
+
+    def __init__(self, channel):
+        super().__init__()
+        self.channel = channel
+        self.greet()
+
+    @classmethod
+    def of(cls, client):
+        """The first session of a connection, with what belongs to it: the connection, the log and the process."""
+        made = cls(subsystem(client))
+        made.client, made.log, made.pid = client, client.line.log, session_pid(client.line.log)
+        return made
+
+    def raw(self, data):
+        self.channel.send(data)
+        return self
+
+    def pump(self, until):
+        channel = self.channel
+        while not until():
+            channel.wait(lambda: channel.eof or channel.output)
+            if not channel.output:
+                raise Ended(f"the server ended: {bytes(channel.errors)}")
+            self.feed(bytes(channel.output))
+            channel.output.clear()
+
+    def end(self):
+        """The exit status, after the end of the requests."""
+        self.channel.send_eof()
+        return self.channel.wait_closed().exit_status
+
+
+def subsystem(client, number=0, name="sftp"):
+    """A channel with this subsystem, or None if it is refused."""
+    channel = client.open(number)
+    return channel if channel.request(b"subsystem", string(name)) else None
+
+
+def speaks_sftp(channel):
+    """Whether the channel's program is a server of SFTP, and not one that knows nothing of it."""
+    channel.send(init())
+    channel.send_eof()
+    return channel.wait_closed().output[4:9] == bytes([VERSION]) + u32(3)
+
+
+def session_pid(log):
+    """The process of the latest session."""
+    return int(log.wait("session")[-1]["pid"])
+
 
 # Each request that takes a path, on this path. Where it needs another name, that is "file", or "new" for one to make.
 ON_PATHS = {

@@ -1,4 +1,4 @@
-"""Clients that copy files: how the tests start them, what they copy, and the server's process that answers."""
+"""Clients that copy files: how the tests start them, and what they copy."""
 
 import filecmp
 import os
@@ -9,7 +9,6 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, run
-from wire import string, u32
 
 MEBIBYTE = 1 << 20
 
@@ -122,92 +121,6 @@ def scp(ssh, *words, **how):
 
 def far(ssh, path):
     return f"{ssh.user}@{ssh.host}:{path}"
-
-
-# ---- the server, request by request -----------------------------------------------------------
-
-class Speaker:
-    """The protocol on a channel of the raw client."""
-    INIT, VERSION, OPEN, CLOSE, READ, WRITE = 1, 2, 3, 4, 5, 6
-    SETSTAT, STATUS, HANDLE, EXTENDED = 9, 101, 102, 200
-    OPEN_READ, OPEN_WRITE, OPEN_CREATE = 1, 2, 8
-    ATTR_MODE, ATTR_TIMES = 4, 8
-
-    def __init__(self, channel):
-        self.channel, self.number = channel, 0
-        self.send(self.INIT, u32(3))
-        answer = self.receive()
-        assert answer[:5] == bytes([self.VERSION]) + u32(3), answer
-
-    @classmethod
-    def of(cls, raw):
-        """The first session of a connection, with what belongs to it: the connection, the log and the process."""
-        made = cls(subsystem(raw))
-        made.raw, made.log, made.pid = raw, raw.line.log, session_pid(raw.line.log)
-        return made
-
-    @staticmethod
-    def packet(kind, *fields):
-        body = bytes([kind]) + b"".join(fields)
-        return u32(len(body)) + body
-
-    def send(self, kind, *fields):
-        self.channel.send(self.packet(kind, *fields))
-
-    def receive(self):
-        output = self.channel.output
-        self.channel.wait(lambda: self.channel.eof or len(output) >= 4 + int.from_bytes(output[:4], "big") > 4)
-        assert output, f"the server ended: {bytes(self.channel.errors)}"
-        end = 4 + int.from_bytes(output[:4], "big")
-        answer = bytes(output[4:end])
-        del output[:end]
-        return answer
-
-    def ask(self, kind, *fields):
-        """The type of the answer, and what follows its number."""
-        self.number += 1
-        self.send(kind, u32(self.number), *fields)
-        answer = self.receive()
-        assert answer[1:5] == u32(self.number), answer
-        return answer[0], answer[5:]
-
-    def status(self, kind, *fields):
-        kind, rest = self.ask(kind, *fields)
-        assert kind == self.STATUS, (kind, rest)
-        return int.from_bytes(rest[:4], "big")
-
-    def open(self, path, flags=OPEN_READ):
-        kind, rest = self.ask(self.OPEN, string(path), u32(flags), u32(0))
-        assert kind == self.HANDLE, (kind, rest)
-        return rest  # as the other requests have it, with its length
-
-    def end(self):
-        """The exit status, after the end of the requests."""
-        self.channel.send_eof()
-        return self.channel.wait_closed().exit_status
-
-
-def u64(number):
-    return number.to_bytes(8, "big")
-
-
-def subsystem(raw, number=0, name="sftp"):
-    """A channel with this subsystem, or None if it is refused."""
-    channel = raw.open(number)
-    return channel if channel.request(b"subsystem", string(name)) else None
-
-
-def speaks_sftp(channel):
-    """Whether the channel's program is a server of SFTP, and not one that knows nothing of it."""
-    init = bytes([Speaker.INIT]) + u32(3)
-    channel.send(u32(len(init)) + init)
-    channel.send_eof()
-    return channel.wait_closed().output[4:9] == bytes([Speaker.VERSION]) + u32(3)
-
-
-def session_pid(log):
-    """The process of the latest session."""
-    return int(log.wait("session")[-1]["pid"])
 
 
 def is_gone(pid):
