@@ -104,13 +104,16 @@ def hanging_login(client, site, dead_folder):
         with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
             file.write(site.key_line(site.key) + "\n")
         place, stop = dead_folder(behind)
-        raw = client("-a", place + "/keys", "-t", str(seconds))
-        raw.handshake()
-        raw.start_userauth()
+        raw = client("-a", place + "/keys", "-t", str(seconds)).start_userauth()
         stop()
         raw.send(raw.publickey())
         return raw
     return start
+
+
+def child_that_reads_keys(raw):
+    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
+    return next(pid for pid in proc.children(raw.line.monitor) if pid != raw.line.network)
 
 
 @pytest.mark.root
@@ -127,7 +130,7 @@ def test_keys_on_a_dead_file_system(hanging_login):
 def test_monitor_told_to_end_in_a_hanging_login(hanging_login):
     """SIGTERM ends a login that hangs, so a shutdown does not wait for its deadline."""
     raw = hanging_login(600)
-    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
+    child_that_reads_keys(raw)
     os.kill(raw.line.monitor, signal.SIGTERM)
     assert raw.line.wait_exit() == 0
     assert raw.line.log.events("end")[0]["reason"] == "ended by signal 15"
@@ -137,7 +140,7 @@ def test_monitor_told_to_end_in_a_hanging_login(hanging_login):
 def test_client_that_leaves_a_hanging_login(hanging_login):
     """When the client leaves, a login that hangs ends at once, not at the deadline."""
     raw = hanging_login(600)
-    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
+    child_that_reads_keys(raw)
     network = raw.line.network
     raw.sock.close()
     raw.line.wait_exit(GONE_SECONDS)
@@ -215,6 +218,8 @@ struct passwd *getpwnam(const char *name)
 @pytest.fixture(scope="module")
 def hanging_names(site):
     """A library whose name service never answers."""
+    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
+        pytest.skip("this build asks no name service")
     folder = site.folder("hanging")
     source, library = os.path.join(folder, "hang.c"), os.path.join(folder, "hang.so")
     with open(source, "w", encoding="ascii") as file:
@@ -223,27 +228,29 @@ def hanging_names(site):
     return library
 
 
+@pytest.fixture
+def nameless_login(client, hanging_names):
+    """nameless_login(seconds): a client with this login deadline, whose name is looked up for ever."""
+    def start(seconds):
+        raw = client("-t", str(seconds), started={"env": {"LD_PRELOAD": hanging_names}}).start_userauth()
+        raw.send(raw.publickey())
+        return raw
+    return start
+
+
 @pytest.mark.sandbox
 def test_check_with_a_hanging_name_service(site, hanging_names):
     """The deadline of -T holds for a directory server, too."""
-    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
-        pytest.skip("this build asks no name service")
     assert_no_answer(start_check(site, user=site.user.pw_name, keydir=site.keydir(site.mode),
                                  env={"LD_PRELOAD": hanging_names}))
 
 
 @pytest.mark.sandbox
-def test_hanging_name_service(client, site, hanging_names, seed):
+def test_hanging_name_service(nameless_login, site, seed):
     """A directory server that never answers does not hold the connection beyond the deadline, and its library never
     shares a process with the host key."""
-    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
-        pytest.skip("this build asks no name service")
-    raw = client("-t", "2", started={"env": {"LD_PRELOAD": hanging_names}})
-    raw.handshake()
-    raw.start_userauth()
-    raw.send(raw.publickey())
-    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2)
-    reader, = [pid for pid in proc.children(raw.line.monitor) if pid != raw.line.network]
+    raw = nameless_login(2)
+    reader = child_that_reads_keys(raw)
     if site.root:
         assert not proc.memory_holds(reader, seed[:16]) and proc.memory_holds(raw.line.monitor, seed)
     network = raw.line.network
@@ -253,16 +260,8 @@ def test_hanging_name_service(client, site, hanging_names, seed):
     assert len(ends) == 1 and "login deadline of 2 s" == ends[0]["reason"], raw.line.log.text()
 
 
-@pytest.mark.sandbox
-def test_monitor_killed_in_a_hanging_login(client, hanging_names, site):
-    """When the monitor is killed, the child that waits for a name service, as root, ends too."""
-    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
-        pytest.skip("this build asks no name service")
-    raw = client("-t", "600", started={"env": {"LD_PRELOAD": hanging_names}})
-    raw.handshake()
-    raw.start_userauth()
-    raw.send(raw.publickey())
-    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2)
+def assert_all_end_with_the_monitor(raw):
+    child_that_reads_keys(raw)
     found = proc.children(raw.line.monitor)
     try:
         os.kill(raw.line.monitor, signal.SIGKILL)
@@ -270,42 +269,29 @@ def test_monitor_killed_in_a_hanging_login(client, hanging_names, site):
     finally:
         for pid in filter(proc.alive, found):
             os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.sandbox
+def test_monitor_killed_in_a_hanging_login(nameless_login):
+    """When the monitor is killed, the child that waits for a name service, as root, ends too."""
+    assert_all_end_with_the_monitor(nameless_login(600))
 
 
 @pytest.mark.root
-def test_monitor_killed_while_keys_hang(client, site, dead_folder):
+def test_monitor_killed_while_keys_hang(hanging_login):
     """When the monitor is killed, the child that waits for a dead file system with the user's rights ends too."""
-    behind = site.folder("real-keys3")
-    with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
-        file.write(site.key_line(site.key) + "\n")
-    place, stop = dead_folder(behind)
-    raw = client("-a", place + "/keys", "-t", "600")
-    raw.handshake()
-    raw.start_userauth()
-    stop()
-    raw.send(raw.publickey())
-    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
+    raw = hanging_login(600)
+    child_that_reads_keys(raw)
     time.sleep(0.2)
-    found = proc.children(raw.line.monitor)
-    try:
-        os.kill(raw.line.monitor, signal.SIGKILL)
-        assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in found)), "the child that reads keys is left"
-    finally:
-        for pid in filter(proc.alive, found):
-            os.kill(pid, signal.SIGKILL)
+    assert_all_end_with_the_monitor(raw)
 
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-def test_hanging_refusal_keeps_the_deadline(client, hanging_names, site):
+def test_hanging_refusal_keeps_the_deadline(nameless_login):
     """A refusal takes at most twice as long as the work, but never longer than the deadline, and SIGALRM does not
     replace the end line. With nine seconds the user's jitter does not matter."""
-    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
-        pytest.skip("this build asks no name service")
-    raw = client("-t", "9", started={"env": {"LD_PRELOAD": hanging_names}})
-    raw.handshake()
-    raw.start_userauth()
-    raw.send(raw.publickey())
+    raw = nameless_login(9)
     assert raw.line.wait_exit(12) in (0, 111)
     ends = raw.line.log.events("end")
     assert len(ends) == 1 and "login deadline of 9 s" == ends[0]["reason"], raw.line.log.text()
@@ -313,14 +299,9 @@ def test_hanging_refusal_keeps_the_deadline(client, hanging_names, site):
 
 @pytest.mark.slow
 @pytest.mark.sandbox
-def test_client_that_leaves_a_hanging_refusal(client, hanging_names, site):
+def test_client_that_leaves_a_hanging_refusal(nameless_login):
     """When the client leaves while a refusal is delayed, the connection ends at once."""
-    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
-        pytest.skip("this build asks no name service")
-    raw = client("-t", "600", started={"env": {"LD_PRELOAD": hanging_names}})
-    raw.handshake()
-    raw.start_userauth()
-    raw.send(raw.publickey())
+    raw = nameless_login(600)
     time.sleep(8.5)
     raw.sock.close()
     raw.line.wait_exit(2.5 * proc.SLOWNESS)
@@ -339,9 +320,7 @@ def test_probes_are_counted(client, site, authorize):
     """Probes with listed keys are limited, because each costs a fork as root, and they leave no zombies."""
     keys = [site.key, Ed25519Key("second")]
     authorize(*(site.key_line(key) for key in keys))
-    raw = client()
-    raw.handshake()
-    raw.start_userauth()
+    raw = client().start_userauth()
     answers, zombies = 0, 0
     with pytest.raises(Disconnected):
         while raw.auth_answer(raw.publickey(key=keys[answers % 2], sign=False))[0] == PK_OK and answers < 200:
@@ -420,9 +399,7 @@ def test_children_given_away_are_not_counted(client, site):
 def reason_for(client):
     """reason_for(user): why a login with a good key is refused."""
     def attempt(user, *flags):
-        raw = client(*flags, user=user)
-        raw.handshake()
-        raw.start_userauth()
+        raw = client(*flags, user=user).start_userauth()
         assert raw.auth_answer(raw.publickey())[0] == USERAUTH_FAILURE
         return raw.line.log.wait("login")[-1]["reason"]
     return attempt
@@ -432,8 +409,7 @@ def reason_for(client):
 def test_login_as_the_servers_own_user(client, reason_for, keys_of_all):
     """Nobody logs in as the user of the network process, who could stop the monitor and trace what runs as that user.
     """
-    raw = client()
-    raw.handshake()
+    raw = client().handshake()
     uid = int(proc.status(raw.line.network)["Uid"].split()[0])
     name = f"wrent{os.getpid()}x9"
     with one_at_a_time():
@@ -455,8 +431,6 @@ def test_nologin_files(client, site, path):
     folder = os.path.dirname(path)
     own = f"mount -t tmpfs none /mnt; cp -ax {folder}/. /mnt/ || :; : >/mnt/nologin; mount --bind /mnt {folder}; "
     launch = ["unshare", "--mount", "sh", "-ec", own + 'exec "$@"', "x"]
-    raw = client(started={"launch": launch})
-    raw.handshake()
-    raw.start_userauth()
+    raw = client(started={"launch": launch}).start_userauth()
     assert raw.auth_answer(raw.publickey())[0] == USERAUTH_FAILURE
     assert raw.line.log.wait("login")[-1]["reason"] == f"{path} exists"
