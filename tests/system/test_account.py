@@ -8,6 +8,7 @@ import pytest
 import proc
 from daemon import run
 from site_setup import run_or_fail
+from whole_files import write
 from wire import PK_OK, USERAUTH_FAILURE, USERAUTH_SUCCESS, string
 
 REFUSED = (USERAUTH_FAILURE, string(b"publickey") + b"\0")
@@ -75,8 +76,7 @@ def test_missing_home(attempt, someone, site):
     """A user without a home directory can log in with keys from elsewhere, and starts in /."""
     user = someone(home=False)
     path = os.path.join(site.base, "other-keys")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(site.key_line(site.key) + "\n")
+    write(path, site.key_line(site.key) + "\n")
     raw, answer, _ = attempt(user.pw_name, "-a", path)
     assert answer[0] == USERAUTH_SUCCESS
     assert raw.exec("pwd").wait_closed().output == b"/\n"
@@ -132,8 +132,7 @@ def test_authorized_keys_elsewhere(attempt, someone, site, pattern):
               "relative": lambda u: f"{u.pw_dir}/keys"}
     for owner, key in ((user, site.key_line(site.key)), (other, site.identity_line)):
         place = places[pattern](owner)
-        with open(place, "w", encoding="ascii") as file:
-            file.write(key + "\n")
+        write(place, key + "\n")
         os.chown(place, owner.pw_uid, owner.pw_gid)
     assert attempt(user.pw_name, "-a", patterns[pattern])[1][0] == USERAUTH_SUCCESS
     assert attempt(other.pw_name, "-a", patterns[pattern])[1] == REFUSED
@@ -179,8 +178,7 @@ def test_no_trace_of_root_after_login(client, site):
 def test_root_login(client, site):
     """Root can log in with a key, as an initramfs needs."""
     path = os.path.join(site.base, "root-keys")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(site.key_line(site.key) + "\n")
+    write(path, site.key_line(site.key) + "\n")
     raw = client("-a", path, user="root").login()
     assert raw.exec("id -u; id -G").wait_closed().output.decode().split()[0] == "0"
 

@@ -13,6 +13,7 @@ from daemon import daemon_environment, free_port, kill, run
 from openssh import OpenSSH
 from readme import example
 from site_setup import run_or_fail
+from whole_files import read_text, write
 
 pytestmark = pytest.mark.root
 
@@ -110,8 +111,7 @@ def test_capabilities_end(site, listen):
                site.keydir("user")]
     listener = listen(program=program, mode="root",
                       through=setpriv(site, "--reuid=UID", "--regid=GID", "--clear-groups", *keep))
-    with open(f"/proc/{listener.proc.pid}/status", encoding="ascii") as file:
-        assert int(re.search(r"CapEff:\s*(\w+)", file.read())[1], 16) != 0
+    assert int(re.search(r"CapEff:\s*(\w+)", read_text(f"/proc/{listener.proc.pid}/status"))[1], 16) != 0
     done = OpenSSH(site, listener.port, user="anybody")(options=KEYLESS)
     found = dict(line.split(":\t") for line in done.stdout.splitlines())
     for name in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
@@ -218,9 +218,7 @@ def repositories(site):
 def git(site, serve_anybody, repositories):
     """git(WORDS...): git with the man page's wrapper behind ssh://, as an ordinary user."""
     script = os.path.join(site.base, "git-read-only")
-    with open(script, "w", encoding="ascii") as file:
-        file.write(example("#!/bin/sh", page="man/wrensshd-keys.5").replace("/srv/git", repositories))
-    os.chmod(script, 0o755)
+    write(script, example("#!/bin/sh", page="man/wrensshd-keys.5").replace("/srv/git", repositories), mode=0o755)
     server, ssh = serve_anybody(script)
     work = site.folder("clones", owner=site.user)
 
@@ -268,8 +266,7 @@ def test_git_runs_nothing_else(git, site, command):
 def test_files_for_anybody(site, serve_anybody):
     """`internal-sftp -R -j` needs no shell: anonymous downloads."""
     shared = site.folder("shared")
-    with open(os.path.join(shared, "file"), "w", encoding="ascii") as file:
-        file.write("for all\n")
+    write(os.path.join(shared, "file"), "for all\n")
     server, ssh = serve_anybody(f"internal-sftp -R -j {shared}")
 
     def sftp(batch):

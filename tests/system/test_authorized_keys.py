@@ -10,7 +10,7 @@ import pytest
 from daemon import SLOWNESS
 from lease import leased
 from site_setup import EXTRA_GROUPS
-from transfer import write
+from whole_files import write
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, string
 from wire_crypto import Ed25519Key
 
@@ -151,9 +151,7 @@ def test_file_that_only_a_group_may_read(attempt, place, site, group, launched):
 def test_link_to_a_file_of_root(attempt, place, site):
     """A link to a file that only root can read reveals nothing of it to the user."""
     secret = os.path.join(site.base, "secret-keys")
-    with open(secret, "w", encoding="ascii") as file:
-        file.write(site.key_line(site.key) + "\n")
-    os.chmod(secret, 0o600)
+    write(secret, site.key_line(site.key) + "\n", mode=0o600)
     os.unlink(place)
     os.symlink(secret, place)
     assert attempt()[0] == REFUSED
@@ -224,8 +222,7 @@ def test_surroundings_of_a_line(attempt, authorize, site):
 def test_no_end_of_line(attempt, authorize, site):
     """The last key of a file counts without a line end."""
     path = authorize("x")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(site.key_line(site.key))
+    write(path, site.key_line(site.key))
     assert attempt()[0][0] == USERAUTH_SUCCESS
 
 

@@ -22,6 +22,7 @@ from bench.runner import Bench
 from bench.servers import CHACHA, Contender, Running
 from bench.stock import Stock
 from bench.world import World, is_static
+from whole_files import read_text
 
 pytestmark = pytest.mark.slow  # the same with every build: once is enough
 
@@ -316,8 +317,7 @@ def table_of(bench, title):
 
 
 def test_the_tables_are_whole_for_our_server(whole):
-    with open(whole.world.authorized_keys, encoding="ascii") as file:
-        before = file.read()
+    before = read_text(whole.world.authorized_keys)
     for module in (exchange, keys, ciphers):
         module.measure(whole)
     assert table_of(whole, "What")[2].startswith("| wrensshd | default | sntrup761x25519-sha512")
@@ -331,8 +331,7 @@ def test_the_tables_are_whole_for_our_server(whole):
     assert len(whole.results.notes) == 1  # what the strict client has
     with open(os.path.join(whole.scratch, "wrensshd.log"), encoding="utf-8") as file:
         assert "verdict=refused" not in file.read()  # each client offers the key of its row alone
-    with open(whole.world.authorized_keys, encoding="ascii") as file:
-        assert file.read() == before
+    assert read_text(whole.world.authorized_keys) == before
 
 
 def test_the_keys_of_the_table_log_in_by_themselves_alone(whole):

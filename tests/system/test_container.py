@@ -15,7 +15,8 @@ import proc
 from daemon import PATIENCE_SECONDS, free_port, kill, run
 from openssh import OpenSSH
 from site_setup import PROJECT, run_or_fail
-from transfer import Sftp, far, read, scp, write
+from transfer import Sftp, far, scp
+from whole_files import read, read_text, write
 
 pytestmark = pytest.mark.root
 
@@ -138,8 +139,7 @@ class Container:
         return OpenSSH(known, self.port, user="files")
 
     def text(self):
-        with open(f"{self.folder}/log", encoding="utf-8") as file:
-            return file.read()
+        return read_text(f"{self.folder}/log")
 
     def signal(self, name):
         run_or_fail(self.command("kill", self.name, name))
@@ -233,8 +233,7 @@ def test_end_with_a_client(container):
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 if int(pid) != first and os.readlink(f"/proc/{pid}/ns/pid") == name:
-                    with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
-                        found.append(file.read().rpartition(")")[2].split()[0])
+                    found.append(read_text(f"/proc/{pid}/stat").rpartition(")")[2].split()[0])
             except OSError:
                 pass
         return found

@@ -11,6 +11,7 @@ import pytest
 from daemon import SLOWNESS, run
 from openssh import OpenSSH
 from site_setup import PROJECT, run_or_fail
+from whole_files import read_text, write
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, string, u32
 from wire_crypto import Ed25519Key
 from wire_session import ED25519, public_blob
@@ -63,8 +64,7 @@ class Authenticator:
 
 
 def line_of(path):
-    with open(path + ".pub", encoding="ascii") as file:
-        return file.read().strip()
+    return read_text(path + ".pub").strip()
 
 
 def fingerprint(line):
@@ -190,8 +190,7 @@ def test_revoked_key(attempt, authorize, site, sk):
     authorize(line_of(sk.key()))
     path = os.path.join(site.folder("fido"), "revoked")
     for line in (line_of(sk.key()), fingerprint(line_of(sk.key()))):
-        with open(path, "w", encoding="ascii") as file:
-            file.write(line + "\n")
+        write(path, line + "\n")
         entered, event = attempt(sk.key(), "-R", path)
         assert not entered and "revoked" in event["reason"], event
 

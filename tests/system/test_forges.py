@@ -19,6 +19,7 @@ import readme
 from daemon import run
 from openssh import OpenSSH
 from site_setup import PROJECT
+from whole_files import read_text, write
 
 PAGE = "packaging/forges/README.md"
 BUILT = os.path.join(PROJECT, "build", "forges")
@@ -144,8 +145,7 @@ def tree(folder):
 
 def add_other_lines(path, count):
     """Keys of nobody before the lines that are there, as the forge writes them."""
-    with open(path, encoding="utf-8") as file:
-        own = file.read()
+    own = read_text(path)
     line = next(line for line in own.splitlines() if line.startswith("command="))
     before, _, _ = line.partition(" ssh-ed25519 ")
     with open(path, "w", encoding="utf-8") as file:
@@ -275,8 +275,7 @@ def data(place):
     for number in range(OBJECTS):
         folder = place.path(f"data/{number % 50}")
         os.makedirs(folder, exist_ok=True)
-        with open(f"{folder}/{number}", "wb") as file:
-            file.write(b"%d\n" % number + os.urandom(100))
+        write(f"{folder}/{number}", b"%d\n" % number + os.urandom(100))
     return place.path("data")
 
 
@@ -348,8 +347,7 @@ def test_upload_only(place):
     place.line("### A folder to upload to")
     os.makedirs(place.path("up/below"))
     for number in range(300):
-        with open(place.path(f"up/below/{number}"), "w", encoding="ascii") as file:
-            file.write(str(number))
+        write(place.path(f"up/below/{number}"), str(number))
     done = place.sftp("lcd " + place.near, "put -rp up")
     assert done.returncode == 0, done.stdout + done.stderr + place.log.text()
     place.need("scp", *place.sftp_options, place.path("up/below/1"), place.far + ":scp")
@@ -368,8 +366,7 @@ def test_read_only_folder(place):
     place.folder("mirror")
     folder = place.folder("mirror/below")
     for number in range(300):
-        with open(f"{folder}/{number}", "w", encoding="ascii") as file:
-            file.write(str(number))
+        write(f"{folder}/{number}", str(number))
     place.line("### A folder to read")
     assert place.sftp("lcd " + place.near, "get -rp below").returncode == 0
     kept = tree(place.srv + "/mirror")
@@ -387,8 +384,7 @@ def test_rsync_mirror(place):
     place.folder("mirror")
     folder = place.folder("mirror/below")
     for number in range(OBJECTS):
-        with open(f"{folder}/{number}", "w", encoding="ascii") as file:
-            file.write(str(number))
+        write(f"{folder}/{number}", str(number))
     place.line("### A folder to read", 1)
     base = ["rsync", "-a", "-e", place.transport]
     place.need(*base, place.far + ":", place.path("copy"))

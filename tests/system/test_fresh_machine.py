@@ -10,6 +10,7 @@ import pytest
 
 from daemon import run
 from site_setup import PROJECT, run_or_fail
+from whole_files import read_text, write
 
 pytestmark = [pytest.mark.root, pytest.mark.slow]
 
@@ -91,15 +92,12 @@ def bare(site):
         os.makedirs(f"{root}/{name}")
     for name in TOOLS:
         copy_program(name, root)
-    with open(f"{root}/etc/passwd", "w", encoding="ascii") as file:
-        file.write(f"root:x:0:0::/:/bin/sh\nnobody:x:{NOBODY}:{NOBODY}::/:/bin/sh\n")
+    write(f"{root}/etc/passwd", f"root:x:0:0::/:/bin/sh\nnobody:x:{NOBODY}:{NOBODY}::/:/bin/sh\n")
     with open(f"{root}/dev/null", "wb"):  # a device would be more than some containers allow
         os.chmod(f"{root}/dev/null", 0o666)
     for name, text in (("apt-get", '[ ! -x /usr/sbin/policy-rc.d ] || /usr/sbin/policy-rc.d || policy=$?\n'
                                    'echo "$*" >>/asked; echo "${policy-}" >/policy; [ "$1" != install ]'), ("dpkg", "echo amd64")):
-        with open(f"{root}/bin/{name}", "w", encoding="ascii") as file:
-            file.write(f"#!/bin/sh\n{text}\n")
-        os.chmod(f"{root}/bin/{name}", 0o755)
+        write(f"{root}/bin/{name}", f"#!/bin/sh\n{text}\n", mode=0o755)
     shutil.copytree(PROJECT, f"{root}/source", ignore=lambda folder, names: {
         name for name in names if name in ("build", ".git", "src", "crypto", "subprojects", "__pycache__")
         or not os.path.isdir(f"{folder}/{name}") and not name.endswith((".sh", ".build", "changelog"))})
@@ -110,8 +108,7 @@ def bare(site):
 
 def type_in(bare, release, command, user):
     """All that the command says, in a new tree without builds."""
-    with open(f"{bare}/etc/os-release", "w", encoding="ascii") as file:
-        file.write(f'VERSION_ID="{release}"\nVERSION_CODENAME=name\n')
+    write(f"{bare}/etc/os-release", f'VERSION_ID="{release}"\nVERSION_CODENAME=name\n')
     shutil.rmtree(f"{bare}/source/build", ignore_errors=True)
     os.mkdir(f"{bare}/source/build")
     os.chown(f"{bare}/source/build", user, user)
@@ -153,8 +150,7 @@ def test_line_for_root(bare, there):
     assert (typed.returncode, typed.stderr) == (0, "")
     run([shutil.which("chroot"), bare, "sh", "-c", line[0]], env={"PATH": "/bin"})
     assert asked(bare) == [{"--no-install-recommends", *line[1].split()}]
-    with open(f"{bare}/policy", encoding="ascii") as file:
-        assert file.read() == ("104\n" if there else "101\n")
+    assert read_text(f"{bare}/policy") == ("104\n" if there else "101\n")
     assert os.path.exists(policy) == there
     if there:
         os.unlink(policy)
@@ -192,8 +188,7 @@ def test_what_needs_root_says_so(bare, command):
 @pytest.mark.parametrize("page", PAGES)
 def test_each_command_of_the_pages_is_tried(page):
     """A script that a page tells people to run is in the tables above."""
-    with open(os.path.join(PROJECT, page), encoding="utf-8") as file:
-        named = set(re.findall(r"\bsh ((?:tests|packaging)/[\w./-]+\.sh)\b", file.read()))
+    named = set(re.findall(r"\bsh ((?:tests|packaging)/[\w./-]+\.sh)\b", read_text(os.path.join(PROJECT, page))))
     assert named and named <= {command.split()[0] for command in {**COMMANDS, **OF_ROOT}} | ELSEWHERE
 
 

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from readme import read
 from site_setup import PROJECT
 
 COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
@@ -13,15 +14,10 @@ SOURCES = ("src/", "crypto/", "tests/")
 SUFFIXES = r"(?:c|h|py|sh|md|8|in|build|conf|install)"
 
 
-def text_of(path):
-    with open(os.path.join(PROJECT, path), encoding="utf-8") as file:
-        return file.read()
-
-
 @pytest.fixture(scope="module")
 def spans():
     """What stands between backticks in HACKING.md, code blocks left out."""
-    prose = re.sub(r"^```.*?^```$|(?<=\n\n)(?:    [^\n]*\n)+", "", text_of("HACKING.md"), flags=re.M | re.S)
+    prose = re.sub(r"^```.*?^```$|(?<=\n\n)(?:    [^\n]*\n)+", "", read("HACKING.md"), flags=re.M | re.S)
     return set(re.findall(r"`([^`]+)`", prose))
 
 
@@ -48,9 +44,9 @@ def test_files(spans, tree):
 def test_functions(spans, tree):
     """Each function that the page names is defined or, if it is the C library's, called in the source."""
     named = {span[:-2] for span in spans if re.fullmatch(r"\w+\(\)", span)}
-    code = "\n".join(COMMENT.sub("", text_of(path)) for path in tree
+    code = "\n".join(COMMENT.sub("", read(path)) for path in tree
                      if path.startswith(SOURCES) and path.endswith((".c", ".h", ".py")))
-    scripts = "\n".join(text_of(path) for path in tree if path.endswith(".sh"))
+    scripts = "\n".join(read(path) for path in tree if path.endswith(".sh"))
     called = set(re.findall(r"\b(\w+)\(", code)) | set(re.findall(r"^(\w+)\(\)", scripts, re.M))
     assert len(named) > 40 and not named - called, sorted(named - called)
 
@@ -61,5 +57,5 @@ def test_macros(spans, tree):
     defined = set()
     for path in tree:
         if path.startswith("src/") and path.endswith(".h"):
-            defined.update(re.findall(r"^(?:#define |    )(\w+)", text_of(path), re.M))
+            defined.update(re.findall(r"^(?:#define |    )(\w+)", read(path), re.M))
     assert len(named) > 4 and not named - defined, sorted(named - defined)

@@ -13,6 +13,7 @@ from daemon import daemon_environment, run
 from namespace import need_namespaces
 from site_setup import delete_user, one_at_a_time, run_or_fail
 from three import GONE_SECONDS, Three
+from whole_files import read_text, write
 from wire import PK_OK, USERAUTH_FAILURE, Disconnected, string
 from wire_crypto import Ed25519Key
 
@@ -22,8 +23,7 @@ from wire_crypto import Ed25519Key
 def keys_of_all(site):
     """A file for -a that root owns and that lists the tests' key."""
     path = os.path.join(site.base, "keys-of-all")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(site.key_line(site.key) + "\n")
+    write(path, site.key_line(site.key) + "\n")
     return path
 
 
@@ -46,8 +46,7 @@ def stand_still(server):
     threads = f"/proc/{server}/task"
 
     def is_stopped(thread):
-        with open(f"{threads}/{thread}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] == "T"
+        return read_text(f"{threads}/{thread}/stat").rpartition(")")[2].split()[0] == "T"
     assert proc.wait_until(lambda: all(map(is_stopped, os.listdir(threads))))
 
 
@@ -101,8 +100,7 @@ def hanging_login(client, site, dead_folder):
     """hanging_login(seconds): a client with this login deadline, whose key is looked up in a file that hangs."""
     def start(seconds):
         behind = site.folder(f"real-keys-{seconds}")
-        with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
-            file.write(site.key_line(site.key) + "\n")
+        write(os.path.join(behind, "keys"), site.key_line(site.key) + "\n")
         place, stop = dead_folder(behind)
         raw = client("-a", place + "/keys", "-t", str(seconds)).start_userauth()
         stop()
@@ -222,8 +220,7 @@ def hanging_names(site):
         pytest.skip("this build asks no name service")
     folder = site.folder("hanging")
     source, library = os.path.join(folder, "hang.c"), os.path.join(folder, "hang.so")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(HANGING_LIBRARY)
+    write(source, HANGING_LIBRARY)
     run_or_fail(["cc", "-w", "-shared", "-fPIC", "-o", library, source])
     return library
 
@@ -374,8 +371,7 @@ def test_children_given_away_are_not_counted(client, site):
     programs, nor do they take one."""
     folder = site.folder("clone")
     source, program = os.path.join(folder, "clone.c"), os.path.join(folder, "clone")
-    with open(source, "w", encoding="ascii") as file:
-        file.write(GIVES_AWAY_A_CHILD)
+    write(source, GIVES_AWAY_A_CHILD)
     run_or_fail(["cc", "-w", "-o", program, source])
     raw = client().login()
     for number in range(3):

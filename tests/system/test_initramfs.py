@@ -14,6 +14,7 @@ import pytest
 from daemon import daemon_environment, run
 from namespace import need_namespaces
 from site_setup import PROJECT, run_or_fail
+from whole_files import read, read_text, write
 
 PACKAGING = os.path.join(PROJECT, "packaging")
 SHARED = os.path.join(PACKAGING, "initramfs")
@@ -35,12 +36,10 @@ class Image:
                                                "WREN_SHARED": SHARED, "OUT": self.out})
 
     def write(self, name, text):
-        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
-            file.write(text)
+        write(os.path.join(self.folder, name), text)
 
     def read(self, name):
-        with open(os.path.join(self.out, name), encoding="utf-8") as file:
-            return file.read()
+        return read_text(os.path.join(self.out, name))
 
     def prepare(self, then="wren_fill"):
         script = f'. {SHARED}/image.sh; wren_prepare && {then} "$OUT"'
@@ -86,8 +85,7 @@ def test_openssh_key_is_taken(image):
 def test_root_that_is_there_stays(image):
     """A root entry that another hook has made is kept, not doubled."""
     os.mkdir(image.out + "/etc")
-    with open(image.out + "/etc/passwd", "w", encoding="ascii") as file:
-        file.write("root:x:0:0::/:/bin/ash\n")
+    write(image.out + "/etc/passwd", "root:x:0:0::/:/bin/ash\n")
     image.prepare()
     assert image.read("etc/passwd").count("root:") == 1
 
@@ -159,8 +157,7 @@ def test_settings(image, text, settings):
 @pytest.mark.parametrize("script", ["server.sh", "systemd/connection"])
 def test_no_command_in_the_kernel_log(script):
     """The scripts start the server without -v: its log is the kernel's, and a command may hold a passphrase."""
-    with open(os.path.join(SHARED, script), encoding="ascii") as file:
-        words = re.search(r"sbin/wrensshd (.*hostkey.*)", file.read())[1].split()
+    words = re.search(r"sbin/wrensshd (.*hostkey.*)", read_text(os.path.join(SHARED, script)))[1].split()
     assert "-a" in words and not [word for word in words if re.match("-[a-zA-Z]*v", word)]
 
 
@@ -244,8 +241,7 @@ def test_sealed_image(image, setting, pcrs):
     arguments = image.read("arguments").split()
     assert {"encrypt", "--with-key=tpm2", f"--tpm2-pcrs={pcrs}", "--name=.ed25519.sk"} <= set(arguments)
     assert image.read("etc/wrensshd/sealed/.ed25519.sk") == "sealed\n"
-    with open(image.folder + "/sealed/.ed25519.sk", "rb") as file:
-        secret = file.read()
+    secret = read(image.folder + "/sealed/.ed25519.sk")
     assert len(secret) == 64
     assert not [name for name, content in files_of(image.out).items() if secret[:32] in content]
     public = [open(f"{image.out}/etc/wrensshd/{name}/ed25519.pk", "rb").read() for name in ("hostkey", "sealed")]
@@ -275,17 +271,15 @@ def test_only_dracut_seals(image):
     assert done.returncode == 0 and "works only with dracut" in done.stderr
     assert not os.path.exists(image.out + "/etc/wrensshd/sealed")
     for hook in ("initramfs-tools/hook", "mkinitcpio/install", "mkinitfs/mkinitfs.sh"):
-        with open(os.path.join(PACKAGING, hook), encoding="ascii") as file:
-            assert "wren_do_not_seal" in file.read(), hook
+        assert "wren_do_not_seal" in read_text(os.path.join(PACKAGING, hook)), hook
 
 
 @pytest.mark.parametrize("opened, sealed, used", [(True, True, "opened"), (False, True, "plain"), (False, False, "plain")])
 def test_host_key_of_a_connection(tmp_path, opened, sealed, used):
     """A connection gets the sealed host key if it was opened, otherwise the plain one, and the log says so."""
-    with open(SHARED + "/systemd/connection", encoding="ascii") as file:
-        script = file.read().replace("/run/credentials/wrensshd-initrd-hostkey.service", str(tmp_path / "opened"))
+    script = read_text(SHARED + "/systemd/connection").replace("exec /usr/sbin/wrensshd", "echo")
+    script = script.replace("/run/credentials/wrensshd-initrd-hostkey.service", str(tmp_path / "opened"))
     script = script.replace("/etc/wrensshd/hostkey", "plain").replace("/etc/wrensshd", str(tmp_path / "etc"))
-    script = script.replace("exec /usr/sbin/wrensshd", "echo")
     os.mkdir(tmp_path / "etc")
     (tmp_path / "etc/settings").write_text("WREN_COMMAND= WREN_OPTIONS=\n")
     if sealed:
@@ -300,8 +294,7 @@ def test_host_key_of_a_connection(tmp_path, opened, sealed, used):
 
 def test_ended_connection_is_not_waited_for():
     """systemd also runs ExecStop= after the end of a connection, without MAINPID. Waiting would keep its place taken."""
-    with open(SHARED + "/systemd/connection", encoding="ascii") as file:
-        script = file.read().replace("sleep", "echo sleep")
+    script = read_text(SHARED + "/systemd/connection").replace("sleep", "echo sleep")
     for pid, waits in ({}, False), ({"MAINPID": "4194305"}, False), ({"MAINPID": str(os.getpid())}, True):
         done = run(["sh", "-c", script, "connection", "wait"], env={"PATH": os.environ["PATH"], **pid})
         assert done.returncode == 0 and ("sleep" in done.stdout) == waits, (pid, done)
@@ -314,8 +307,7 @@ OWN_PROCESSES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mou
 def server_script(path):
     """server.sh with its places below a folder, and with an interface that does not exist."""
     need_namespaces()
-    with open(SHARED + "/server.sh", encoding="ascii") as file:
-        text = file.read()
+    text = read_text(SHARED + "/server.sh")
     for old, new in (("/etc/wrensshd/settings", "/dev/null"), ("/run/", f"{path}/"), ("/dev/kmsg", f"{path}/kmsg")):
         assert old in text, old
         text = text.replace(old, new)
@@ -376,12 +368,10 @@ def test_the_end_spares_its_script(shell, tmp_path):
     if not shutil.which(shell.split()[0]):
         pytest.skip(f"no {shell} here")
     need_namespaces()
-    with open(SHARED + "/server.sh", encoding="ascii") as file:
-        text = file.read().replace("/etc/wrensshd/settings", "/dev/null").replace("/run/", str(tmp_path) + "/")
+    text = read_text(SHARED + "/server.sh").replace("/etc/wrensshd/settings", "/dev/null").replace("/run/", f"{tmp_path}/")
     script = str(tmp_path / "wrensshd")
-    with open(script, "w", encoding="ascii") as file:
-        file.write(f"#!{shutil.which(shell.split()[0])}{shell[len(shell.split()[0]):]}\n{text}\nwren_stop\necho done\n")
-    os.chmod(script, 0o755)
+    write(script, f"#!{shutil.which(shell.split()[0])}{shell[len(shell.split()[0]):]}\n{text}\nwren_stop\necho done\n",
+          mode=0o755)
     done = run(["timeout", "-s", "KILL", "10", *OWN_PROCESSES, "sh", "-c", f"{script}; exit $?"])
     assert done.stdout == "done\n"
 
@@ -406,8 +396,7 @@ def test_installs_and_removes(tool, tmp_path):
     with open(root + "/etc/wrensshd/initramfs/wrensshd.conf", "a", encoding="ascii") as file:
         file.write("PORT=2222\n")
     assert run(["sh", script, tool], env=environment).returncode == 0
-    with open(root + "/etc/wrensshd/initramfs/wrensshd.conf", encoding="ascii") as file:
-        assert "\nPORT=2222\n" in file.read()
+    assert "\nPORT=2222\n" in read_text(root + "/etc/wrensshd/initramfs/wrensshd.conf")
     assert run(["sh", script, "--remove", tool], env=environment).returncode == 0
     assert list(installed()) == ["etc/wrensshd/initramfs/wrensshd.conf"]
     assert not os.path.exists(root + "/usr/share/wrensshd")
@@ -620,8 +609,7 @@ def test_mkinitfs_image(arch, site):
     done, out = mkinitfs_build(arch)
     assert "keys that may log in: 1" in done.stderr
     assert os.path.exists(out + "/etc/wrensshd/hostkey/.ed25519.sk") and os.stat(out).st_mode & 0o77 == 0
-    with open(out + "/daemon", encoding="ascii") as file:
-        assert file.read() == site.daemon + "\n"
+    assert read_text(out + "/daemon") == site.daemon + "\n"
     os.unlink(arch.folder + "/authorized_keys")
     done, _ = mkinitfs_build(arch)
     assert "ERROR" in done.stderr and not os.path.exists(out)
@@ -716,8 +704,8 @@ def test_unsafe_modes(image, name, mode):
 def test_tries_of_crypttab(line, expected, tmp_path):
     """crypttab's tries= holds; without it the passphrase is asked for again and again, and a key file is tried a
     limited number of times."""
-    with open(os.path.join(PACKAGING, "initramfs-tools/hook"), encoding="ascii") as file:
-        command = file.read().split("crypttab=$DESTDIR", 1)[1].split("\n\n", 1)[0]
+    hook = read_text(os.path.join(PACKAGING, "initramfs-tools/hook"))
+    command = hook.split("crypttab=$DESTDIR", 1)[1].split("\n\n", 1)[0]
     os.mkdir(tmp_path / "cryptroot")
     (tmp_path / "cryptroot/crypttab").write_text(line + "\n")
     run_or_fail(["sh", "-ec", "crypttab=$DESTDIR" + command], env=daemon_environment({"DESTDIR": str(tmp_path)}))

@@ -12,22 +12,20 @@ import proc
 from daemon import PATIENCE_SECONDS, daemon_environment, run
 from site_setup import PROJECT
 from terminal import Terminal
+from whole_files import read_text, write
 
 PACKAGING = os.path.join(PROJECT, "packaging")
 SHELLS = pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"]], ids=["sh", "busybox"])
 
 
 def put(path, text):
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
-    os.chmod(path, 0o755)
+    write(path, text, mode=0o755)
     return str(path)
 
 
 def moved(name, *changes):
     """A script's text with other places in place of the image's."""
-    with open(os.path.join(PACKAGING, name), encoding="ascii") as file:
-        text = file.read()
+    text = read_text(os.path.join(PACKAGING, name))
     for old, new in changes:
         assert old in text, old
         text = text.replace(old, str(new))

@@ -7,6 +7,7 @@ import socket
 import pytest
 
 from openssh import OpenSSH
+from whole_files import write
 from wire import PK_OK, USERAUTH_FAILURE, USERAUTH_SUCCESS
 from wire_crypto import Ed25519Key
 
@@ -17,9 +18,7 @@ FORCED = r'command="echo \"forced [$SSH_ORIGINAL_COMMAND] ${SSH_ORIGINAL_COMMAND
 @pytest.fixture
 def allow(site, authorize):
     """allow(options): the tests' key stands in the file with these options, and no other key does."""
-    def write(options, *more):
-        return authorize(f"{options} {site.identity_line}".strip(), *more)
-    return write
+    return lambda options, *more: authorize(f"{options} {site.identity_line}".strip(), *more)
 
 
 @pytest.fixture
@@ -360,8 +359,7 @@ def test_line_with_bad_punctuation(ssh, site, allow, assert_refused, options):
 def test_root_may_be_kept_out(serve, site):
     """-r refuses root, also with a listed key."""
     path = os.path.join(site.base, "keys-r")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(site.identity_line + "\n")
+    write(path, site.identity_line + "\n")
     OpenSSH(site, serve("-a", path).port, user="root").works()
     server = serve("-r", "-a", path)
     done = OpenSSH(site, server.port, user="root")("echo", "ran")

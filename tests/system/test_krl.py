@@ -9,6 +9,7 @@ import pytest
 from daemon import run
 from openssh import OpenSSH
 from test_certificates import CERTIFICATE, Authority, keygen
+from whole_files import read, read_text, write
 from wire import PK_OK, USERAUTH_FAILURE, string
 
 # Half of these numbers in a row: ssh-keygen makes a bitmap of them.
@@ -19,8 +20,7 @@ SERIALS = (0, 1, 2, 17, 20, 21, 1999, 2000, 17 + (1 << 34), 18 + (1 << 34), (1 <
 
 
 def read_blob(path):
-    with open(path, encoding="ascii") as file:
-        return base64.b64decode(file.read().split()[1])
+    return base64.b64decode(read_text(path).split()[1])
 
 
 class People:
@@ -56,8 +56,7 @@ def make_list(site, people):
         words = people.words()
         for number, (authority, lines) in enumerate(parts):
             spec = os.path.join(people.folder, "spec")
-            with open(spec, "w", encoding="ascii") as file:
-                file.write("".join(line.format(**words) + "\n" for line in lines))
+            write(spec, "".join(line.format(**words) + "\n" for line in lines))
             whose = {"": [], "none": ["-s", "none"], "ca": ["-s", people.ca.path + ".pub"],
                      "other": ["-s", people.other.path + ".pub"]}[authority]
             keygen("-q", "-k", *(["-u"] if number else []), "-f", path, *whose, spec)
@@ -127,10 +126,8 @@ def test_agrees_with_ssh_keygen(people, make_list, knock, name):
 # ---- what is refused whole --------------------------------------------------------------------
 
 def edit(path, change):
-    with open(path, "rb") as file:
-        data = file.read()
-    with open(path, "wb") as file:
-        file.write(change(data))
+    data = read(path)
+    write(path, change(data))
 
 
 BROKEN = "file of revoked keys is broken"

@@ -11,6 +11,7 @@ import proc
 from daemon import PATIENCE_SECONDS, daemon_environment, free_port, run, tcp_pair, wait_port
 from openssh import OpenSSH
 from site_setup import PROJECT
+from whole_files import read_text, write
 from wire_session import Client
 
 
@@ -67,8 +68,7 @@ def busybox_tcpsvd(port, daemon, config, user):
 
 
 def inetd_file(port, daemon, config, user):
-    with open(config, "w", encoding="ascii") as file:
-        file.write(f"127.0.0.1:{port} stream tcp nowait {user} {daemon[0]} {' '.join(['wrensshd', *daemon[1:]])}\n")
+    write(config, f"127.0.0.1:{port} stream tcp nowait {user} {daemon[0]} {' '.join(['wrensshd', *daemon[1:]])}\n")
     return config
 
 
@@ -163,8 +163,7 @@ def test_ipv6(site, mode, new_log):
                               stderr=log.file, env=daemon_environment(), **site.become(mode))
     try:
         def listening():
-            with open("/proc/net/tcp6", encoding="ascii") as table:
-                return f":{port:04X} " in table.read()
+            return f":{port:04X} " in read_text("/proc/net/tcp6")
         assert proc.wait_until(listening)
         ssh = OpenSSH(site, port)
         command = [word if word != "127.0.0.1" else "::1" for word in ssh.command("echo $SSH_CONNECTION")]
@@ -250,8 +249,7 @@ def test_plain_pipes(site, mode, tmp_path):
                input="piped\n")
     # As OpenSSH's server has them: programs look whether they are set.
     assert (done.stdout, done.returncode) == ("piped\nUNKNOWN 65535 UNKNOWN 65535, UNKNOWN 65535 65535\n", 6)
-    with open(log, encoding="ascii") as file:
-        assert "from=pipe" in file.read()
+    assert "from=pipe" in read_text(log)
     proc.wait_until(lambda: not site.daemons_left())
 
 

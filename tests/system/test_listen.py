@@ -6,7 +6,6 @@ import shutil
 import signal
 import socket
 import struct
-import subprocess
 import sys
 import time
 
@@ -18,6 +17,7 @@ from namespace import need_namespaces
 from listener import CAT, connect_from, echoes, is_closed
 from openssh import OpenSSH
 from site_setup import PROJECT
+from whole_files import read_text
 
 
 def is_listening(port):
@@ -160,12 +160,9 @@ def test_documented_defaults(site, listen):
     """The defaults in help, man page and documents are those of the program."""
     told = run([site.listen, "-h"]).stdout
     most, most_from_one = (int(re.search(words + r" \((\d+)\)", told)[1]) for words in ("at once", "from one address"))
-    with open(os.path.join(PROJECT, "packaging/README.md"), encoding="utf-8") as file:
-        assert f"`wrensshd-listen` | {most} | {most_from_one} |" in file.read()
-    with open(os.path.join(PROJECT, "man/wrensshd-listen.8"), encoding="ascii") as file:
-        assert re.findall(r"the default is (\d+)", file.read()) == [str(most)]
-    with open("/proc/meminfo", encoding="ascii") as file:
-        mib = int(re.search(r"MemTotal: +(\d+) kB", file.read())[1]) // 1024
+    assert f"`wrensshd-listen` | {most} | {most_from_one} |" in read_text(os.path.join(PROJECT, "packaging/README.md"))
+    assert re.findall(r"the default is (\d+)", read_text(os.path.join(PROJECT, "man/wrensshd-listen.8"))) == [str(most)]
+    mib = int(re.search(r"MemTotal: +(\d+) kB", read_text("/proc/meminfo"))[1]) // 1024
     fit = 43 * min(most * 8 // 43, max(8, mib // 4)) // 8
     log = listen().log.text()
     assert re.search(rf"event=listen port=\d+ most={fit} from_one={fit - fit // 4}\n", log)
@@ -174,8 +171,7 @@ def test_documented_defaults(site, listen):
 
 def test_documented_ranges(site):
     """The ranges in man page and errors are those of the program."""
-    with open(os.path.join(PROJECT, "man/wrensshd-listen.8"), encoding="ascii") as file:
-        man = file.read()
+    man = read_text(os.path.join(PROJECT, "man/wrensshd-listen.8"))
     for flags, least, most in (("-c", 1, 1024), ("-s", 1, 1024), ("-k", 0, 3600)):
         assert f"from {least} to {most}" in man
         for number, status in ((least, 0), (most, 0), (least - 1, 100), (most + 1, 100)):

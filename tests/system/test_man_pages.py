@@ -9,17 +9,13 @@ from html import unescape
 import pytest
 
 from daemon import run
+from readme import read
 from site_setup import PROJECT
 
 PROGRAMS = ("wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-sftp")
 PAGES = {**{name: f"man/{name}.8" for name in PROGRAMS}, "wrensshd-keys": "man/wrensshd-keys.5",
          "wrensshd-log": "man/wrensshd-log.7"}
 MOST_WORDS = 5800  # of wrensshd(8), macros counted
-
-
-def read(path):
-    with open(os.path.join(PROJECT, path), encoding="utf-8") as file:
-        return file.read()
 
 
 def page(name):
@@ -274,8 +270,7 @@ def test_exit_codes(source, name):
 
 def test_windows():
     """wrensshd(8) has the windows of limit.h: of one session, and of all together."""
-    with open(os.path.join(PROJECT, "src/base/limit.h"), encoding="ascii") as file:
-        limits = dict(re.findall(r"^#define LIMIT_(\w+) +(\d+)$", file.read(), re.M))
+    limits = dict(re.findall(r"^#define LIMIT_(\w+) +(\d+)$", read("src/base/limit.h"), re.M))
     channels, first, largest = (int(limits[name]) for name in ("CHANNELS", "WINDOW_BYTES", "LARGEST_WINDOW_BYTES"))
     assert f".It window of a session\n{first} bytes, {largest} when" in page("wrensshd")
     assert f".It windows of all sessions\n{(channels - 1) * first + largest} bytes\n" in page("wrensshd")
@@ -292,8 +287,7 @@ def test_sftp_reasons():
     """Each reason for the end of an SFTP session in the source is in wrensshd-sftp(8)."""
     source, folder = "", os.path.join(PROJECT, "src/sftp")
     for name in filter(lambda name: name.endswith(".c"), os.listdir(folder)):
-        with open(os.path.join(folder, name), encoding="ascii") as file:
-            source += file.read()
+        source += read(os.path.join(folder, name))
     ends = re.findall(r'(?:sftp_end\(|->ended = |\bend\()(.*?);', source, re.S)
     reasons = {text for end in ends for text in re.findall(r'"([^"]+)"', end)}
     described = set(re.findall(r"^\.Li (.*?)(?: [:,])?$", section("wrensshd-sftp", "LOG").split("The reasons are:")[1], re.M))

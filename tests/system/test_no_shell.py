@@ -8,7 +8,8 @@ from daemon import daemon_environment, run
 from openssh import OpenSSH
 from site_setup import run_or_fail
 from sftp_wire import speaks_sftp, subsystem
-from transfer import Sftp, far, read, scp, write
+from transfer import Sftp, far, scp
+from whole_files import read, write
 from wire import PK_OK, USERAUTH_FAILURE, USERAUTH_SUCCESS
 
 pytestmark = pytest.mark.root

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from site_setup import PROJECT
+from whole_files import read, read_text, write
 
 SKIPPED = shutil.ignore_patterns(".git", "build", "__pycache__", "packagecache", "libsodium-*", "check-*", "*.new")
 MESON = open(os.path.join(PROJECT, "meson.build"), encoding="utf-8").read()
@@ -34,12 +35,10 @@ class Repository:
         return os.path.join(self.top, *parts)
 
     def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
+        write(self.path(name), text)
 
     def read(self, name):
-        with open(self.path(name), encoding="utf-8") as file:
-            return file.read()
+        return read_text(self.path(name))
 
     def git(self, *words):
         return subprocess.run(["git", *words], cwd=self.top, env={**os.environ, **WHO}, check=True,
@@ -68,8 +67,7 @@ def signer(key):
     """The line of allowed_signers that RELEASING.md and the file itself show, with this key."""
     with open(os.path.join(PROJECT, "packaging/allowed_signers"), encoding="ascii") as file:
         line = re.search(r"^# (.* )ssh-ed25519 AAAA\.\.\.$", file.read(), re.M)[1]
-    with open(key + ".pub", encoding="ascii") as file:
-        return line + " ".join(file.read().split()[:2]) + "\n"
+    return line + " ".join(read_text(key + ".pub").split()[:2]) + "\n"
 
 
 @pytest.fixture(scope="module")
@@ -99,8 +97,7 @@ def key(tmp_path_factory):
 
 
 def digest(path):
-    with open(path, "rb") as file:
-        return hashlib.sha256(file.read()).hexdigest()
+    return hashlib.sha256(read(path)).hexdigest()
 
 
 # ---- what is refused ------------------------------------------------------------------------------
@@ -233,8 +230,7 @@ def test_sync_of_the_page(repository):
         "alpine", "arch", "buildroot", "debian", "nix", "openwrt", "yocto"}
     assert PAGE not in "".join(repository.read(name) for name in changed)
     for name in changed:
-        with open(os.path.join(PROJECT, name), encoding="utf-8") as file:
-            assert repository.read(name) == file.read().replace(PAGE, new)
+        assert repository.read(name) == read_text(os.path.join(PROJECT, name)).replace(PAGE, new)
     repository.commit()
     assert repository.release("--check").returncode == 0
 
@@ -243,8 +239,7 @@ def test_sync_of_the_page(repository):
 
 def check_commands():
     """Of RELEASING.md, by which a user checks a release: the sums, the files, the source alone, the tag."""
-    with open(os.path.join(PROJECT, "packaging/RELEASING.md"), encoding="utf-8") as file:
-        text = file.read().split("\n## Checking one\n")[1].split("\n## ")[0]
+    text = read_text(os.path.join(PROJECT, "packaging/RELEASING.md")).split("\n## Checking one\n")[1].split("\n## ")[0]
     commands = re.findall(r"^    (.*)$", text.replace("VERSION", VERSION), re.M)
     assert len(commands) == 4 and commands[3].startswith("git ")
     return commands
@@ -355,8 +350,7 @@ class Built:
     @staticmethod
     def write(name, text):
         os.makedirs(os.path.dirname(name), exist_ok=True)
-        with open(name, "w", encoding="utf-8") as file:
-            file.write(text)
+        write(name, text)
 
     def say(self, script):
         return subprocess.run(["sh", os.path.join(PROJECT, "packaging", script), self.new, self.source, "1790000000"],

@@ -12,6 +12,7 @@ import pytest
 
 from daemon import run
 from site_setup import PROJECT, run_or_fail
+from whole_files import read_text, write
 
 # A suite of two cases: one passes, and the other fails where it finds less of the processor.
 SUITE = """mkdir -p build/results/gcc
@@ -34,10 +35,8 @@ def repeated(site):
     for name in ("field/repeated_runs/run.sh", "field/repeated_runs/table.py", "setup.sh", "packages.sh", "counts.py"):
         os.makedirs(os.path.dirname(f"{top}/tests/{name}"), exist_ok=True)
         shutil.copy(f"{PROJECT}/tests/{name}", f"{top}/tests/{name}")
-    with open(f"{top}/tests/run.sh", "w", encoding="ascii") as file:
-        file.write(SUITE)
-    with open(f"{top}/.gitignore", "w", encoding="ascii") as file:
-        file.write("/build/\n")
+    write(f"{top}/tests/run.sh", SUITE)
+    write(f"{top}/.gitignore", "/build/\n")
     git = ["git", "-C", top, "-c", "user.name=x", "-c", "user.email=x"]
     for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
         run_or_fail([*git, *words])
@@ -63,8 +62,7 @@ def test_red_case_is_named(repeated):
     names = [f"{clone}.{number}" for clone in (1, 2) for number in (1, 2, 3)]
     assert sorted(os.listdir(folder)) == sorted([f"{name}.log" for name in names] + ["results", "runs"])
     assert sorted(os.listdir(f"{folder}/results")) == names
-    with open(f"{folder}/1.1.log", encoding="ascii") as file:
-        assert file.read() == "--only gcc 2 cases\n"
+    assert read_text(f"{folder}/1.1.log") == "--only gcc 2 cases\n"
 
 
 def test_no_red_case(repeated):
@@ -97,6 +95,5 @@ def test_no_second_try():
         (".sh", ".py", ".build", ".ini", ".toml", ".cfg", "tests/one", ".ci/run")) and not name.endswith("/test_repeated_runs.py")]
     found = []
     for name in names:
-        with open(os.path.join(PROJECT, name), encoding="utf-8") as file:
-            found += [f"{name}: {word}" for word in SECOND_TRIES.findall(file.read())]
+        found += [f"{name}: {word}" for word in SECOND_TRIES.findall(read_text(os.path.join(PROJECT, name)))]
     assert len(names) > 200 and not found, found

@@ -8,6 +8,7 @@ import pytest
 
 import inject
 import proc
+from whole_files import read_text
 from wire import SNTRUP, string
 from wire_session import pty_request
 
@@ -104,8 +105,7 @@ def test_launchers_limit_of_the_stack(client, site, limits):
     if limits == "-Hs unlimited" and os.getuid() != 0:
         pytest.skip("needs root")
     raw = client(kex=[SNTRUP], started={"launch": ["sh", "-c", f'ulimit {limits}; exec "$0" "$@"']}).login()
-    with open(f"/proc/{raw.line.network}/limits", encoding="ascii") as file:
-        found = re.search(r"^Max stack size +(\S+) +(\S+)", file.read(), re.M)
+    found = re.search(r"^Max stack size +(\S+) +(\S+)", read_text(f"/proc/{raw.line.network}/limits"), re.M)
     assert int(found[1]) <= 262144 and int(found[2]) <= 262144
     raw.rekey()
     assert raw.exec("echo on").wait_closed().output == b"on\n"
@@ -131,8 +131,7 @@ def test_environment_and_arguments(reach, state, mode):
 def test_no_name_service_comes_in(reach, mode):
     """No module of nsswitch.conf is loaded into it."""
     raw = reach("logged in", mode)
-    with open(f"/proc/{raw.line.network}/maps", encoding="utf-8") as maps:
-        assert "libnss_" not in maps.read()
+    assert "libnss_" not in read_text(f"/proc/{raw.line.network}/maps")
 
 
 def test_layers_are_logged(reach, mode):

@@ -1,24 +1,18 @@
 """The table of known holes, tests/known_holes.md, names tests and functions. Each of them exists, so that the table can be believed."""
 
-import os
 import re
 
 import pytest
 
-from site_setup import PROJECT
+from readme import read
 
 ROW = re.compile(r"\| ([^|*]+) \| ([^|]+) \| `([^`|]+)::(\w+)` \| `([^`|]+)`: `(\w+)\(\)` \|")
-
-
-def text_of(path):
-    with open(os.path.join(PROJECT, path), encoding="utf-8") as file:
-        return file.read()
 
 
 @pytest.fixture(scope="module")
 def rows():
     """The table: who had the hole, what was wrong, file and name of the test, file and function that hold here."""
-    lines = [line for line in text_of("tests/known_holes.md").splitlines() if line.startswith("|")]
+    lines = [line for line in read("tests/known_holes.md").splitlines() if line.startswith("|")]
     assert lines[0].startswith("| who, year |") and set(lines[1]) == {"|", "-"}
     found = []
     for line in lines[2:]:
@@ -32,18 +26,18 @@ def test_tests(rows):
     """Each test that the table names is in the file that the table names. Meson finds all files."""
     for *_, file, name, _, _ in rows:
         if file.startswith("unit/"):
-            code = text_of("tests/" + file)
+            code = read("tests/" + file)
             assert re.search(rf"^START_TEST\({name}\)$", code, re.M), f"{file} has no test {name}"
             assert re.search(rf"tcase_add_\w+\(\w+, {name}\b", code), f"{file} does not run {name}"
         else:
-            assert re.search(rf"^def {name}\(", text_of("tests/system/" + file), re.M), f"{file} has no test {name}"
+            assert re.search(rf"^def {name}\(", read("tests/system/" + file), re.M), f"{file} has no test {name}"
     assert len(rows) > 60
 
 
 def test_functions(rows):
     """Each function that the table names is defined in the file that the table names."""
     for *_, file, name in rows:
-        code = text_of("src/" + file)
+        code = read("src/" + file)
         start = rf"^(?![ \t])(__attribute__\(\(\w+\)\) )?[^;{{}}()]*\b{name}"
         assert re.search(rf"{start}\([^;{{}}]*\)\n{{", code, re.M), f"{file} does not define {name}()"
 

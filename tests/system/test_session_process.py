@@ -12,6 +12,7 @@ import pytest
 import proc
 from daemon import run
 from openssh import OpenSSH
+from whole_files import read_text
 from wire import CHANNEL_REQUEST, CLOSE, DATA, EOF, Closed, Disconnected, string
 from wire_session import pty_request
 
@@ -85,8 +86,7 @@ def test_keyrings(site, client):
 
 def test_limits_are_the_launchers(run_in_session):
     """Programs have the launcher's limits, not those of the network process."""
-    with open("/proc/self/limits", encoding="ascii") as file:
-        ours = file.read()
+    ours = read_text("/proc/self/limits")
     assert run_in_session("cat /proc/self/limits") == ours
 
 
@@ -138,8 +138,7 @@ def test_launchers_capabilities_end(site, listen, kind):
         folder = site.folder("got-" + kind)
         done = run(["sftp", *ssh.options(f"Port={listener.port}"), "-b", "-", f"{user.pw_name}@127.0.0.1"], input=batch,
                    cwd=folder)
-        with open(os.path.join(folder, "status"), encoding="ascii") as file:
-            text = file.read()
+        text = read_text(os.path.join(folder, "status"))
         shutil.rmtree(folder)
     else:
         done = ssh(*remote, flags=how, input=READ_SHADOW + "\n" if kind == "shell" else None)
@@ -185,8 +184,7 @@ def test_starts_in_the_home_folder(client, site):
 def test_mask_and_priority(client):
     """umask and priority are the launcher's."""
     umask, nice, oom = lines_of(client(), "umask; nice; cat /proc/self/oom_score_adj")
-    with open("/proc/self/oom_score_adj", encoding="ascii") as file:
-        assert int(oom) == int(file.read())
+    assert int(oom) == int(read_text("/proc/self/oom_score_adj"))
     assert (int(umask, 8), int(nice)) == (0o022, os.nice(0))
 
 

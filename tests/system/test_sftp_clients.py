@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from daemon import PATIENCE_SECONDS
-from transfer import MEBIBYTE, Sftp, far, keeps, make_tree, read, same, scp, write
+from transfer import MEBIBYTE, Sftp, far, keeps, make_tree, same, scp
+from whole_files import read, write
 
 
 @pytest.fixture
@@ -152,8 +153,7 @@ def test_names_of_all_kinds(sftp, there, tmp_path):
     """Blanks, quotes, globs, a leading dash, the longest name and bytes that are no UTF-8 are names like others."""
     names = [b"a b", b"it's", b'"quoted"', b"star*", b"[x]", b"-dash", b"\xff\xfe", b"x" * 255, b"back\\slash"]
     for number, name in enumerate(names):
-        with open(os.path.join(os.fsencode(there.path), name), "wb") as file:
-            file.write(b"%d" % number)
+        write(os.path.join(os.fsencode(there.path), name), b"%d" % number)
     sftp(f"get -r {there} {tmp_path}/back", f"put -r {tmp_path}/back {there}/again")
     assert same(there / "again", tmp_path / "back") and len(os.listdir(tmp_path / "back")) == len(names)
 

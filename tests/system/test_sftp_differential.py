@@ -19,6 +19,7 @@ from sftp_wire import (ATTRS, BAD_MESSAGE, CLOSE, EOF, EXTENDED, EXTENDED_REPLY,
                        LSTAT, MKDIR, NAME, NO_SUCH_FILE, OK, OPEN, OPENDIR, OP_UNSUPPORTED, READ, READDIR, READLINK,
                        REALPATH, REMOVE, RENAME, RMDIR, SETSTAT, STAT, STATUS, SYMLINK, WRITE, Ended, Sftp, attrs,
                        server_program, string, u32, u64)
+from whole_files import read, write
 
 THEIRS = next((path for path in ("/usr/lib/openssh/sftp-server", "/usr/libexec/sftp-server")
                if os.path.exists(path)), None)
@@ -379,8 +380,7 @@ def make_tree(top, owner):
     for name, content in {"file": b"content\n" * 20, "empty": b"", "other": bytes(range(256)) * 300,
                           "folder/inner": b"inner", "folder/deep/leaf": b"leaf", "locked/in": b"", "a b": b"blank",
                           "unreadable": b"secret"}.items():
-        with open(at(name), "wb") as file:
-            file.write(content)
+        write(at(name), content)
     os.link(at("file"), at("second"))
     for name, to in {"link": "file", "to-folder": "folder", "dangling": "nowhere", "loop": "loop"}.items():
         os.symlink(to, at(name))
@@ -407,8 +407,7 @@ def content_of(path, info):
     os.chmod(path, stat.S_IMODE(info.st_mode) | stat.S_IRWXU)
     if not stat.S_ISREG(info.st_mode) or info.st_size >= 1 << 20:
         return None
-    with open(path, "rb") as file:
-        return file.read()
+    return read(path)
 
 
 def tree_of(top, start):

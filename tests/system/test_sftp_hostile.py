@@ -18,6 +18,7 @@ from sftp_wire import (A_EXTENDED, BAD_MESSAGE, CLOSE, DATA, EOF, EXTENDED, FAIL
                        F_READ, F_WRITE, LSTAT, MKDIR, NEW, NO_SUCH_FILE, OK, OPEN, OPENDIR, PERMISSION_DENIED, READ,
                        READDIR, READLINK, REALPATH, REMOVE, RENAME, RMDIR, SETSTAT, STAT, STATUS, SYMLINK, WRITE, Ended,
                        ON_PATHS, attrs, string, u32, u64)
+from whole_files import read, write
 
 # More than the server's own buffers, and much less than what the requests declare.
 MEMORY_KILOBYTES = 4096
@@ -34,9 +35,7 @@ def sftp(raw_sftp):
 def content(site, at):
     """content(name, data, mode): a file of the ordinary user's."""
     def make(name, data=b"content", mode=0o644):
-        with open(at(name), "wb") as file:
-            file.write(data)
-        os.chmod(at(name), mode)
+        write(at(name), data, mode=mode)
         if site.root:
             os.chown(at(name), site.user.pw_uid, site.user.pw_gid)
         return at(name)
@@ -413,8 +412,7 @@ def test_full_disk(sftp, full):
         assert done < 20
     assert 0 < done <= 5 and sftp.extended("fsync@openssh.com", string(handle)).status in (OK, FAILURE)
     assert sftp.close(handle) == OK
-    with open(os.path.join(full, "file"), "rb") as file:
-        found = file.read()
+    found = read(os.path.join(full, "file"))
     assert found.startswith(piece * done)
     assert sftp.write(sftp.open("full/other", NEW).handle, 0, b"x" * 10_000) == FAILURE
     assert sftp.remove("full/file") == OK
@@ -558,8 +556,7 @@ def test_client_gone_in_mid_packet(raw_sftp, at):
     sftp.hang_up()
     event = ends(sftp)
     assert event["written"] == "5" and event["files"] == "1", event
-    with open(at("file"), "rb") as file:
-        assert file.read() == b"first"
+    assert read(at("file")) == b"first"
 
 
 def test_client_gone_without_reading(raw_sftp, content):

@@ -22,6 +22,7 @@ from daemon import daemon_environment
 from sftp_wire import (BAD_MESSAGE, FAILURE, FSTAT, F_CREAT, F_READ, F_WRITE, HANDLE, NAME, NEW, NO_SUCH_FILE, OK,
                        ON_PATHS, OPENDIR, PERMISSION_DENIED, READDIR, STATUS, attrs, server_program, string, u64,
                        users_and_groups)
+from whole_files import read, write
 
 CANARY = b"CANARY"
 SANITIZED = "ASAN_OPTIONS" in os.environ
@@ -50,10 +51,10 @@ class Place:
             os.mkdir(path)
         for name, data in {"file": b"inside", "secret": b"inside", "folder/inner": b"inside", "swap/secret": b"inside",
                            "swap/victim": b"inside"}.items():
-            self.write(self.at(name), data)
+            write(self.at(name), data)
         for name in ("secret", "victim", "CANARY-name", "folder/inner", "folder/CANARY-too", "swap/secret",
                      "swap/victim", "swap/CANARY-there"):
-            self.write(self.out(name), CANARY + b" content")
+            write(self.out(name), CANARY + b" content")
         for top, folders, files in os.walk(self.folder):
             for name in folders + files:
                 path = os.path.join(top, name)
@@ -61,11 +62,6 @@ class Place:
                 if owner:
                     os.lchown(path, owner.pw_uid, owner.pw_gid)
         self.before = None
-
-    @staticmethod
-    def write(path, data):
-        with open(path, "wb") as file:
-            file.write(data)
 
     def at(self, name):
         return os.path.join(self.jail, name)
@@ -100,7 +96,7 @@ class Place:
         for name in ("file", "secret"):
             if not os.path.isfile(self.at(name)) or os.path.islink(self.at(name)):
                 subprocess.run(["rm", "-rf", self.at(name)], check=True)
-                self.write(self.at(name), b"inside")
+                write(self.at(name), b"inside")
                 os.chmod(self.at(name), 0o666)
         if os.path.lexists(self.at("new")):
             os.unlink(self.at("new"))
@@ -293,8 +289,7 @@ def test_links_inside(jail, place):
     assert sftp.realpath("folder/root").name == b"/" and sftp.realpath("to-dir/new").name == b"/folder/new"
     assert sftp.readlink("abs").name == b"/folder/inner" and sftp.readlink("dots").name == b"../../folder/inner"
     sftp.put("to-dir/made", b"made")
-    with open(place.at("folder/made"), "rb") as file:
-        assert file.read() == b"made"
+    assert read(place.at("folder/made")) == b"made"
 
 
 @pytest.mark.parametrize("length", [39, 41])
@@ -472,10 +467,10 @@ def test_names_of_owners(jail, place, site):
 def test_names_of_many_owners(jail, place, site):
     """All names of a large directory are there after its list; of thousands of owners the last."""
     for number in range(1000):
-        place.write(place.at(f"folder/{number}"), b"")
+        write(place.at(f"folder/{number}"), b"")
         os.lchown(place.at(f"folder/{number}"), 100_000 + number, 200_000 + number)
     for number, (uid, gid) in enumerate([(0, 0), (1, 1), (2, 2)]):
-        place.write(place.at(f"swap/{number}"), b"")
+        write(place.at(f"swap/{number}"), b"")
         os.lchown(place.at(f"swap/{number}"), uid, gid)
     sftp = jail()
     sftp.list("/swap")
@@ -630,7 +625,7 @@ def test_link_that_becomes_absolute(jail, place):
     """The same with an absolute link, in the middle of the path."""
     os.mkdir(place.at("swap/swap"))
     for name in ("secret", "victim"):
-        place.write(place.at("swap/swap/" + name), b"inside")
+        write(place.at("swap/swap/" + name), b"inside")
         os.chmod(place.at("swap/swap/" + name), 0o666)
     os.chmod(place.at("swap/swap"), 0o777)
     place.link(place.outside, "swap-link")

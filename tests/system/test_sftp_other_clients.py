@@ -14,7 +14,8 @@ import pytest
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, quote, run
 from site_setup import run_or_fail
-from transfer import MEBIBYTE, keeps, make_tree, needs, read, same, write
+from transfer import MEBIBYTE, keeps, make_tree, needs, same
+from whole_files import read, write
 
 
 @pytest.fixture

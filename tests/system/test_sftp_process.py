@@ -14,7 +14,8 @@ import proc
 from namespace import need_namespaces
 from openssh import OpenSSH
 from sftp_wire import EXTENDED, F_CREAT, F_WRITE, OK, OPEN, SftpChannel, attrs, subsystem, u64
-from transfer import MEBIBYTE, Sftp, is_gone, read, write
+from transfer import MEBIBYTE, Sftp, is_gone
+from whole_files import read, write
 from wire import string, u32
 
 

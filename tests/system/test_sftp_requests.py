@@ -17,6 +17,7 @@ from sftp_wire import (BAD_MESSAGE, CLOSE, EOF, FAILURE, FSETSTAT, FSTAT, F_APPE
                        F_TRUNC, F_WRITE, MKDIR, NEW, NO_SUCH_FILE, OK, OPENDIR, OP_UNSUPPORTED,
                        PERMISSION_DENIED, READ, READDIR, REALPATH, SETSTAT, STAT, Sftp, attrs, server_program, string,
                        u32, u64, users_and_groups)
+from whole_files import read, write
 
 REQUESTS = """open close read write lstat fstat setstat fsetstat opendir readdir remove mkdir rmdir realpath stat rename
               readlink symlink posix-rename statvfs fstatvfs hardlink fsync lsetstat limits expand-path copy-data
@@ -32,8 +33,7 @@ def give(path):
 
 
 def write_file(path, data=b"", mode=0o644):
-    with open(path, "wb") as file:
-        file.write(data)
+    write(path, data)
     give(path)
     os.chmod(path, mode)
 
@@ -46,11 +46,6 @@ def make_folder(path, mode=0o755):
 def make_link(target, path):
     os.symlink(target, path)
     give(path)
-
-
-def read_file(path):
-    with open(path, "rb") as file:
-        return file.read()
 
 
 @pytest.fixture
@@ -111,7 +106,7 @@ def test_open_flags(sftp, at, how):
         written = sftp.write(reply.handle, 0, b"new")
         assert (written == OK) == bool(flags & F_WRITE)
         assert sftp.close(reply.handle) == OK
-    assert (read_file(at("file")) if os.path.exists(at("file")) else None) == content
+    assert (read(at("file")) if os.path.exists(at("file")) else None) == content
 
 
 def test_open_without_read_or_write(sftp, at):
@@ -227,7 +222,7 @@ def test_closed_handles(sftp, at):
     later = sftp.open("file", F_READ | F_WRITE).handle
     if later != closed:
         assert set(with_handle(sftp, closed, good).values()) == {FAILURE}
-    assert sftp.read(later).data == b"content" and read_file(at("file")) == b"content"
+    assert sftp.read(later).data == b"content" and read(at("file")) == b"content"
 
 
 def test_handles_of_the_other_kind(sftp, at):
@@ -267,7 +262,7 @@ def test_write(sftp, at):
     handle = sftp.open("file", F_READ | F_WRITE | F_CREAT).handle
     assert sftp.write(handle, 4, b"4567") == OK and sftp.write(handle, 0, b"01") == OK
     assert sftp.write(handle, 100, b"") == OK
-    assert sftp.read(handle).data == b"01\0\x004567" == read_file(at("file"))
+    assert sftp.read(handle).data == b"01\0\x004567" == read(at("file"))
 
 
 def test_longest_write(sftp, at):
@@ -275,7 +270,7 @@ def test_longest_write(sftp, at):
     content = os.urandom(wire.DATA_BYTES)
     handle = sftp.open("file", NEW).handle
     assert sftp.write(handle, 0, content) == OK and sftp.write(handle, len(content), content) == OK
-    assert read_file(at("file")) == content * 2
+    assert read(at("file")) == content * 2
 
 
 def test_append(sftp, at):
@@ -286,7 +281,7 @@ def test_append(sftp, at):
     with open(at("file"), "ab") as file:
         file.write(b"three")
     assert sftp.write(handle, 1, b"four") == OK
-    assert read_file(at("file")) == b"onetwothreefour"
+    assert read(at("file")) == b"onetwothreefour"
 
 
 def test_requests_without_waiting(sftp, at):
@@ -438,8 +433,8 @@ def test_setstat(sftp, at, how):
         if how == "path":
             return sftp.setstat("file", **wanted)
         return sftp.call(FSETSTAT, string(handle), attrs(**wanted)).status
-    assert change(size=3) == OK and read_file(at("file")) == b"con"
-    assert change(size=5) == OK and read_file(at("file")) == b"con\0\0"
+    assert change(size=3) == OK and read(at("file")) == b"con"
+    assert change(size=5) == OK and read(at("file")) == b"con\0\0"
     assert change(permissions=0o100751) == OK and stat.S_IMODE(os.stat(at("file")).st_mode) == 0o751
     assert change(times=(LONG_AGO, LONG_AGO + 5)) == OK
     assert (os.stat(at("file")).st_atime, os.stat(at("file")).st_mtime) == (LONG_AGO, LONG_AGO + 5)
@@ -516,7 +511,7 @@ def test_rename_never_replaces(sftp, at, kind):
         make_link("old" if kind == "link" else "nowhere", at("new"))
     before = os.lstat(at("new")).st_ino
     assert sftp.rename("old", "new") == FAILURE
-    assert os.lstat(at("new")).st_ino == before and read_file(at("old")) == b"old"
+    assert os.lstat(at("new")).st_ino == before and read(at("old")) == b"old"
 
 
 def test_rename(sftp, at):
@@ -526,7 +521,7 @@ def test_rename(sftp, at):
     make_link("file", at("link"))
     assert sftp.rename("file", "folder/moved") == OK and sftp.rename("link", "folder/link") == OK
     assert sftp.rename("folder", "other") == OK
-    assert read_file(at("other/moved")) == b"content" and os.readlink(at("other/link")) == "file"
+    assert read(at("other/moved")) == b"content" and os.readlink(at("other/link")) == "file"
     assert sftp.rename("none", "new") == NO_SUCH_FILE
 
 
@@ -535,7 +530,7 @@ def test_posix_rename(sftp, at):
     write_file(at("old"), b"old")
     write_file(at("new"), b"new")
     assert sftp.extended("posix-rename@openssh.com", string("old"), string("new")).status == OK
-    assert read_file(at("new")) == b"old" and not os.path.exists(at("old"))
+    assert read(at("new")) == b"old" and not os.path.exists(at("old"))
     assert sftp.extended("posix-rename@openssh.com", string("old"), string("new")).status == NO_SUCH_FILE
 
 
@@ -588,7 +583,7 @@ def test_names_of_any_bytes(sftp, at):
     """Names need not be UTF-8, and may have up to 255 bytes."""
     for name in (b"\xff\xfe\x80", b"a\nb", b" ", b"-rf", b"\xe4\xf6", b"x" * 255, b"\x01"):
         sftp.put(name, name)
-        assert sftp.get(name) == name == read_file(at("").encode() + name)
+        assert sftp.get(name) == name == read(at("").encode() + name)
         assert name in [entry.name for entry in sftp.list(".")] and sftp.remove(name) == OK
     assert sftp.open(b"x" * 256, NEW).status == BAD_MESSAGE
 
@@ -633,7 +628,7 @@ def test_lsetstat(sftp, at):
     assert stat.S_IMODE(os.stat(at("file")).st_mode) == 0o604
     assert sftp.extended("lsetstat@openssh.com", string("file"), attrs(size=1)).status == BAD_MESSAGE
     assert sftp.extended("lsetstat@openssh.com", string("none"), attrs(times=(1, 1))).status == NO_SUCH_FILE
-    assert read_file(at("file")) == b"content"
+    assert read(at("file")) == b"content"
 
 
 def test_limits(sftp):
@@ -693,7 +688,7 @@ def test_copy_data(sftp, at, what):
     write_file(at("to"), b"ab")
     source, target = sftp.open("from").handle, sftp.open("to", F_WRITE).handle
     reply = sftp.extended("copy-data", string(source), u64(offset), u64(length), string(target), u64(to))
-    found = read_file(at("to"))
+    found = read(at("to"))
     assert found == result and reply.status == (OK if what != "more than there is" else EOF)
 
 
@@ -704,7 +699,7 @@ def test_copy_data_onto_itself(sftp, at):
     one = sftp.open("file", F_READ | F_WRITE).handle
     for other in (one, sftp.open("file", F_WRITE).handle, sftp.open("second", F_WRITE).handle):
         assert sftp.extended("copy-data", string(one), u64(0), u64(0), string(other), u64(3)).status == FAILURE
-    assert read_file(at("file")) == b"content"
+    assert read(at("file")) == b"content"
 
 
 def test_copy_data_rights(sftp, at):
@@ -713,7 +708,7 @@ def test_copy_data_rights(sftp, at):
     write_file(at("to"), b"ab")
     source, target = sftp.open("from").handle, sftp.open("to").handle
     assert sftp.extended("copy-data", string(source), u64(0), u64(0), string(target), u64(0)).status != OK
-    assert read_file(at("to")) == b"ab"
+    assert read(at("to")) == b"ab"
 
 
 # ---- flags --------------------------------------------------------------------------------------
@@ -782,7 +777,7 @@ def test_allowed_requests(raw_sftp, at):
     assert {reply.status for reply in changes(sftp, handle).values()} == {PERMISSION_DENIED}
     for kind in (STAT, wire.LSTAT, OPENDIR, REALPATH, wire.READLINK):
         assert sftp.call(kind, string("file")).status == PERMISSION_DENIED
-    assert read_file(at("file")) == b"content"
+    assert read(at("file")) == b"content"
 
 
 @pytest.mark.parametrize("flags", [("-p", "open,close,read,lstat,fstat,opendir,readdir,realpath,stat,readlink"),
@@ -840,7 +835,7 @@ def test_each_request_denied(raw_sftp, at):
     for name in others:
         sftp = raw_sftp("-P", name)
         assert any_request(sftp, name).status == PERMISSION_DENIED, name
-        assert sorted(os.listdir(at("."))) == ["file", "folder"] and read_file(at("file")) == b"content"
+        assert sorted(os.listdir(at("."))) == ["file", "folder"] and read(at("file")) == b"content"
         sftp.stop()
     sftp = raw_sftp("-P", ",".join(others))
     assert {any_request(sftp, name).status for name in others} == {PERMISSION_DENIED}
@@ -899,7 +894,7 @@ def test_operands(site, raw_sftp, at):
     write_file(at("file"), b"through")
     done = run(["scp", "-D", server_program(site), "someone@host:" + at("file"), at("got")])
     assert done.returncode == 0, done.stderr
-    assert read_file(at("got")) == b"through"
+    assert read(at("got")) == b"through"
     assert raw_sftp("-R", "--", "b", "c").remove("file") == PERMISSION_DENIED
 
 

@@ -14,7 +14,8 @@ from openssh import OpenSSH
 from sftp_wire import (CLOSE, F_CREAT, F_WRITE, OK, WRITE, SftpChannel, packet, session_pid, speaks_sftp, subsystem,
                        u64)
 from site_setup import run_or_fail
-from transfer import MEBIBYTE, Sftp, far, is_gone, read, scp, write
+from transfer import MEBIBYTE, Sftp, far, is_gone, scp
+from whole_files import read, write
 from wire import string, u32
 
 SFTP_SERVER = "/usr/lib/openssh/sftp-server"

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from proc import SLOWNESS
+from whole_files import read, write
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, Closed, Disconnected
 from wire_crypto import Ed25519Key
 
@@ -46,15 +47,12 @@ class Folder:
         self.file = os.path.join(self.path, NAME)
 
     def write(self, data, mode=0o600):
-        with open(self.file, "wb") as file:
-            file.write(data)
-        os.chmod(self.file, mode)
+        write(self.file, data, mode=mode)
         if self.site.root:
             os.chown(self.file, self.site.user.pw_uid, self.site.user.pw_gid)
 
     def read(self):
-        with open(self.file, "rb") as file:
-            return file.read()
+        return read(self.file)
 
     def phases(self):
         return [read_place(self.read(), number)[3] for number in range(SLOTS)]

@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from site_setup import PROJECT
+from whole_files import read_text
 
 UNITS = os.path.join(PROJECT, "packaging/systemd")
 INITRD = os.path.join(PROJECT, "packaging/initramfs/systemd")
@@ -30,8 +31,7 @@ def units(site, tmp_path):
     """The units in a folder, as meson makes them."""
     for name in os.listdir(UNITS):
         if name != "meson.build":
-            with open(os.path.join(UNITS, name), encoding="ascii") as file:
-                text = file.read()
+            text = read_text(os.path.join(UNITS, name))
             (tmp_path / name.removesuffix(".in")).write_text(text.replace("@sbindir@", site.bin))
     return str(tmp_path)
 
@@ -49,8 +49,7 @@ def initrd_units(tmp_path):
 
 
 def lines_of(folder, name, section):
-    with open(os.path.join(folder, name), encoding="ascii") as file:
-        part = re.search(rf"^\[{section}\]\n(.*?)(?=^\[|\Z)", file.read(), re.M | re.S)
+    part = re.search(rf"^\[{section}\]\n(.*?)(?=^\[|\Z)", read_text(os.path.join(folder, name)), re.M | re.S)
     return [line for line in part[1].splitlines() if line and line[0] != "#"]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from daemon import daemon_environment, run
 from site_setup import PROJECT
+from whole_files import read, read_text, write
 from wire import string
 
 USAGE, TROUBLE = 100, 111
@@ -152,8 +153,7 @@ def test_flags_of_the_page(site, tmp_path, name):
     assert set(shown) == known
     page = {letter for pair in re.findall(r"^  -(\w)(?:, -(\w))? ", text, re.M) for letter in pair if letter}
     assert page in (known, set())
-    with open(os.path.join(PROJECT, f"man/{name}.8"), encoding="ascii") as file:
-        synopsis = file.read().split("\n.Sh SYNOPSIS\n")[1].split("\n.Sh ")[0]
+    synopsis = read_text(os.path.join(PROJECT, f"man/{name}.8")).split("\n.Sh SYNOPSIS\n")[1].split("\n.Sh ")[0]
     flags = re.findall(r"(?:Fl|\|) (\w+)( (?:Ar|Cm) )?", synopsis)
     assert {letter: bool(value) for letters, value in flags for letter in letters} == shown
 
@@ -240,14 +240,12 @@ def test_bytes_in_the_log(client):
 def spoil(name, how):
     def change(keydir):
         path = os.path.join(keydir, name)
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read(path)
         os.chmod(path, 0o600)
         if how is None:
             os.unlink(path)
         else:
-            with open(path, "wb") as file:
-                file.write(how(data))
+            write(path, how(data))
     return change
 
 

@@ -15,6 +15,7 @@ import tempfile
 
 import proc
 from daemon import daemon_environment, kill, run
+from whole_files import read, read_text, write
 from wire_crypto import Ed25519Key
 from wire_session import public_blob
 
@@ -196,16 +197,13 @@ class Site:
     def _make_client_keys(self):
         self.identity = os.path.join(self.base, "id_ed25519")
         run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", self.identity])
-        with open(self.identity + ".pub", encoding="ascii") as file:
-            self.identity_line = file.read().strip()
+        self.identity_line = read_text(self.identity + ".pub").strip()
         self.key = Ed25519Key("authorized")
-        with open(os.path.join(self.keydir(self.mode), "ed25519.pk"), "rb") as file:
-            self.host_public = file.read()
+        self.host_public = read(os.path.join(self.keydir(self.mode), "ed25519.pk"))
         self.host_line = "ssh-ed25519 " + base64.b64encode(
             b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + self.host_public).decode()
         self.known_hosts = os.path.join(self.base, "known_hosts")
-        with open(self.known_hosts, "w", encoding="ascii") as file:
-            file.write(f"wren {self.host_line}\n")
+        write(self.known_hosts, f"wren {self.host_line}\n")
 
     def key_line(self, key):
         return "ssh-ed25519 " + base64.b64encode(public_blob(key)).decode()
