@@ -1,5 +1,6 @@
 """Fixtures: what a test asks for by name. The work behind them is in helpers/."""
 
+import contextlib
 import itertools
 import json
 import os
@@ -140,17 +141,23 @@ def nothing_left(site):
 
 
 @pytest.fixture
-def new_log(site, request):
-    """new_log(): a file of its own for what one daemon, or one launcher's daemons, have to say."""
-    made = []
+def closing():
+    """closing(made): the same. Its close(), or what else is named, is called at the test's end, the last one's first."""
+    with contextlib.ExitStack() as stack:
+        def add(made, close=None):
+            stack.callback(close or made.close)
+            return made
+        yield add
 
+
+@pytest.fixture
+def new_log(site, request, closing):
+    """new_log(): a file of its own for what one daemon, or one launcher's daemons, have to say."""
     def make():
         name = re.sub(r"[^\w-]+", "-", request.node.name)[:60]
-        made.append(Log(os.path.join(site.folder("log"), f"{name}-{next(_numbers)}")))
-        return made[-1]
-    yield make
-    for log in made:
-        log.file.close()
+        log = Log(os.path.join(site.folder("log"), f"{name}-{next(_numbers)}"))
+        return closing(log, log.file.close)
+    return make
 
 
 @pytest.fixture
@@ -161,16 +168,9 @@ def seed(site):
 
 
 @pytest.fixture
-def serve(site, new_log):
+def serve(site, new_log, closing):
     """serve(*flags): a tcpserver with the daemon behind it."""
-    started = []
-
-    def start(*args, **how):
-        started.append(Server(site, new_log(), args, **how))
-        return started[-1]
-    yield start
-    for server in reversed(started):
-        server.close()
+    return lambda *args, **how: closing(Server(site, new_log(), args, **how))
 
 
 @pytest.fixture
@@ -185,16 +185,9 @@ def ssh(site, server):
 
 
 @pytest.fixture
-def dial(site, new_log):
+def dial(site, new_log, closing):
     """dial(*flags): one daemon on one TCP connection, started by the test itself."""
-    opened = []
-
-    def start(*args, mode=None, **how):
-        opened.append(Line(site, new_log(), args, mode or site.mode, **how))
-        return opened[-1]
-    yield start
-    for line in reversed(opened):
-        line.close()
+    return lambda *args, mode=None, **how: closing(Line(site, new_log(), args, mode or site.mode, **how))
 
 
 @pytest.fixture
@@ -234,20 +227,15 @@ def sftp_folder(site):
 
 
 @pytest.fixture
-def raw_sftp(site, new_log, sftp_folder):
+def raw_sftp(sftp_folder, site, new_log, closing):
     """raw_sftp(*flags, …): a raw client of an SFTP server on pipes, started as the ordinary user."""
-    made = []
-
     def start(*flags, mode="user", launch=(), cwd=sftp_folder, program=None, env=None, **how):
-        log = new_log()
+        log = closing(new_log(), lambda: log.assert_healthy())
         command = [*launch, *(program or [server_program(site), "-e"]), *flags]
-        made.append(Sftp(command, stderr=log.file, cwd=cwd, env=daemon_environment(env), **site.become(mode), **how))
-        made[-1].log = log
-        return made[-1]
-    yield start
-    for sftp in made:
-        sftp.stop()
-        sftp.log.assert_healthy()
+        made = Sftp(command, stderr=log.file, cwd=cwd, env=daemon_environment(env), **site.become(mode), **how)
+        made.log = log
+        return closing(made, made.stop)
+    return start
 
 
 @pytest.fixture
@@ -257,11 +245,9 @@ def at(sftp_folder):
 
 
 @pytest.fixture
-def there(site):
+def there(site, closing):
     """A folder on the server for clients that copy files: transfer.Far."""
-    made = Far(site)
-    yield made
-    made.remove()
+    return closing(Far(site))
 
 
 @pytest.fixture
@@ -271,16 +257,9 @@ def speaker(client):
 
 
 @pytest.fixture
-def listen(site, new_log):
+def listen(site, new_log, closing):
     """listen(*flags): a wrensshd-listen, with `program` behind it."""
-    made = []
-
-    def start(*args, **how):
-        made.append(Listener(site, new_log(), *args, **how))
-        return made[-1]
-    yield start
-    for listener in made:
-        listener.close()
+    return lambda *args, **how: closing(Listener(site, new_log(), *args, **how))
 
 
 @pytest.fixture
@@ -288,6 +267,14 @@ def authorize(site):
     """authorize(*lines): other authorized_keys for this test."""
     yield site.authorize
     site.authorize()
+
+
+@pytest.fixture
+def folder(site):
+    """A folder for keys, whose mode and owner the checks accept."""
+    path = site.folder("own")
+    yield path
+    shutil.rmtree(path)
 
 
 @pytest.fixture(scope="session")

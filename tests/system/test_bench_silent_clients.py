@@ -35,15 +35,11 @@ class Attack:
 
 
 @pytest.fixture
-def attack():
-    made = []
-
+def attack(closing):
     def start(*words):
-        made.append(Attack(*words))
-        return made[-1]
-    yield start
-    for one in made:
-        one.end()
+        made = Attack(*words)
+        return closing(made, made.end)
+    return start
 
 
 @pytest.fixture

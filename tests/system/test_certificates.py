@@ -10,6 +10,7 @@ import pytest
 
 from daemon import run
 from openssh import OpenSSH
+from whole_files import read_text, write
 from wire import PK_OK, USERAUTH_FAILURE, string
 
 REFUSED = 255
@@ -21,8 +22,7 @@ class Authority:
         self.site, self.folder, self.path = site, folder, os.path.join(folder, name)
         self._numbers = itertools.count()
         keygen("-q", "-t", kind, "-N", "", "-C", name, "-f", self.path)
-        with open(self.path + ".pub", encoding="ascii") as file:
-            self.line = " ".join(file.read().split()[:2])
+        self.line = " ".join(read_text(self.path + ".pub").split()[:2])
         self.fingerprint = keygen("-l", "-f", self.path + ".pub").split()[1]
 
     def sign(self, *options, names=None, key_id="someone"):
@@ -58,20 +58,10 @@ def trust(authorize):
 
 
 @pytest.fixture
-def put(site):
+def put(folder):
     """put(*lines): a file for -c or -R."""
-    made = []
-
-    def write(*lines):
-        path = os.path.join(site.base, f"list-{len(made)}")
-        with open(path, "w", encoding="ascii") as file:
-            file.write("".join(line + "\n" for line in lines))
-        os.chmod(path, 0o644)
-        made.append(path)
-        return path
-    yield write
-    for path in made:
-        os.unlink(path)
+    numbers = itertools.count()
+    return lambda *lines: write(f"{folder}/list-{next(numbers)}", "".join(line + "\n" for line in lines), mode=0o644)
 
 
 class Visitor:
@@ -232,8 +222,7 @@ def test_host_certificate(site, client, ca, trust):
     trust(ca)
 
     def ask(*options):
-        with open(ca.sign(*options), encoding="ascii") as file:
-            blob = base64.b64decode(file.read().split()[1])
+        blob = base64.b64decode(read_text(ca.sign(*options)).split()[1])
         raw = client().start_userauth()
         answer = raw.auth_answer(raw.publickey(sign=False, algorithm=CERTIFICATE, blob=blob))
         return answer[0], raw.line.log.events("login")
@@ -247,11 +236,9 @@ def test_certificate_that_was_changed(visit, ca, trust):
     trust(ca)
     one, path = visit(), ca.sign(key_id="0123456789")
     one.works(path)
-    with open(path, encoding="ascii") as file:
-        kind, encoded = file.read().split()[:2]
+    kind, encoded = read_text(path).split()[:2]
     blob = base64.b64decode(encoded).replace(b"0123456789", b"0123456780")
-    with open(path, "w", encoding="ascii") as file:
-        file.write(f"{kind} {base64.b64encode(blob).decode()}\n")
+    write(path, f"{kind} {base64.b64encode(blob).decode()}\n")
     done = one(path, "echo", "let in")
     assert done.returncode == REFUSED and done.stdout == "", done
 
@@ -426,8 +413,7 @@ def test_carriage_returns_in_the_list(site, serve, put, authorize, text):
     says why."""
     authorize()
     path = put()
-    with open(path, "wb") as file:
-        file.write(text.format(key=site.identity_line).encode())
+    write(path, text.format(key=site.identity_line))
     server = serve("-R", path)
     assert OpenSSH(site, server.port)("echo", "let in").stdout == ""
     event = server.log.wait("login")[-1]

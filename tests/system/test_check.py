@@ -11,6 +11,7 @@ import pytest
 from daemon import daemon_environment, run
 from namespace import need_namespaces
 from site_setup import PROJECT, run_or_fail
+from whole_files import read_text, write
 from wire import USERAUTH_SUCCESS
 from wire_crypto import Ed25519Key
 
@@ -83,17 +84,9 @@ def lines(site, check):
 
 
 @pytest.fixture
-def admins(site):
+def admins(folder):
     """admins(text): the path of a file of the administrator's."""
-    folder = site.folder("admins")
-
-    def start(text):
-        path = os.path.join(folder, "file")
-        with open(path, "w", encoding="ascii") as file:
-            file.write(text)
-        return path
-    yield start
-    shutil.rmtree(folder)
+    return lambda text: write(os.path.join(folder, "file"), text)
 
 
 def fingerprint(path):
@@ -124,11 +117,6 @@ def test_nothing_is_left(check, site):
     before = files()
     check()
     assert files() == before and not site.daemons_left()
-
-
-def write(path, text):
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
 
 
 MAKE, CHMOD, OTHER = "wrensshd-makekey {dir}", "chmod go= {dir}{name}", "ssh-keygen -t ed25519"
@@ -262,10 +250,8 @@ OF_ACCOUNTS = {
 
 def test_each_reason_of_an_account_has_a_remedy():
     """The table in the source has these reasons and remedies, and no other."""
-    texts = ""
-    for path in ("src/users/users.h", "src/authkeys/authkeys.h", "src/monitor/monitor_internal.h"):
-        with open(os.path.join(PROJECT, path), encoding="ascii") as file:
-            texts += file.read()
+    texts = "".join(read_text(os.path.join(PROJECT, path)) for path in (
+        "src/users/users.h", "src/authkeys/authkeys.h", "src/monitor/monitor_internal.h"))
     table = re.search(r"#define ACCOUNT_EACH_REASON.*?\n\n", texts, re.S)[0]
     named = dict(re.findall(r'#define (WORDS_\w+) "([^"]+)"', texts))
     rows = re.findall(r'REASON\(\w+, (?:"([^"]+)"|(\w+)),[\s\\]*"([^"]+)"\)', table)
@@ -522,8 +508,7 @@ def test_line_that_does_not_count(lines, site, line, reason, option):
 
 def test_private_key_in_the_file(lines, site):
     """Somebody has installed the wrong one of two files."""
-    with open(site.identity, encoding="ascii") as file:
-        report, path = lines(file.read())
+    report, path = lines(read_text(site.identity))
     assert report.status == COULD_NOT and report.refused[0] == (path, 1, "private key", None)
     assert report.remedies[0] == "this is the private key: install the .pub file"
 

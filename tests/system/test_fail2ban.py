@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 
 import pytest
 
@@ -25,17 +24,15 @@ NAMES = [b"10.9.9.9", b"x from 10.9.9.9", b"x from=10.9.9.9 port=1", FORGED.enco
 
 
 @pytest.fixture
-def namespace(site):
+def namespace(site, closing):
     if not tree("fail2ban") or not find("nft"):
         pytest.skip("fail2ban or nftables is not there")
-    made = Namespace(site)
+    made = closing(Namespace(site))
     made("mount", "-t", "tmpfs", "none", "/run")
     made("ip", "address", "add", SCANNER["::1"], "dev", "lo")
     if made("nft", "list", "ruleset").returncode != 0:
         pytest.skip("no nftables here")
-    yield made
-    made.close()
-    shutil.rmtree(made.folder)
+    return made
 
 
 class Fail2ban:

@@ -1,27 +1,14 @@
 """One authority, three boards: who may log in where, as an administrator of many machines sets it up."""
 
 import os
-import shutil
 
 import pytest
 
 from openssh import OpenSSH
 from test_host_keys import KeyedServer, certify, knows, make_key, public
+from whole_files import write
 
 BOARDS = {"north": "staff", "south": "staff", "vault": "vault-only"}
-
-
-@pytest.fixture
-def folder(site):
-    path = site.folder("fleet")
-    yield path
-    shutil.rmtree(path)
-
-
-def write(path, *lines):
-    with open(path, "w", encoding="ascii") as file:
-        file.write("".join(line + "\n" for line in lines))
-    return path
 
 
 class Board:
@@ -32,9 +19,9 @@ class Board:
         self.keydir = os.path.join(folder, name)
         os.mkdir(self.keydir)
         certify(ca, make_key(f"{self.keydir}/ssh_host_ed25519_key"), "-h", "-n", name + ".example")
-        self.revoked = write(f"{folder}/{name}-revoked", "# nothing yet")
+        self.revoked = write(f"{folder}/{name}-revoked", "# nothing yet\n")
         # The last -a counts: each board has a file of its own for all of its users.
-        keys = write(f"{folder}/{name}-keys", f'cert-authority,principals="{BOARDS[name]}" {public(ca)}')
+        keys = write(f"{folder}/{name}-keys", f'cert-authority,principals="{BOARDS[name]}" {public(ca)}\n')
         self.server = KeyedServer(site, log, self.keydir, ["-R", self.revoked, "-a", keys])
         self.ssh = OpenSSH(site, self.server.port)
 
@@ -49,16 +36,12 @@ class Board:
 
 
 @pytest.fixture
-def fleet(site, new_log, folder):
+def fleet(site, new_log, folder, closing):
     ca = make_key(folder + "/ca")
-    boards = {}
-    try:
-        for name in BOARDS:
-            boards[name] = Board(site, new_log(), folder, name, ca)
-        yield ca, boards
-    finally:
-        for board in boards.values():
-            board.server.close()
+    boards = {name: Board(site, new_log(), folder, name, ca) for name in BOARDS}
+    for board in boards.values():
+        closing(board.server)
+    return ca, boards
 
 
 def test_story_of_a_fleet(fleet, folder):
@@ -81,7 +64,7 @@ def test_story_of_a_fleet(fleet, folder):
     events = boards["vault"].server.log.wait("login")
     assert any(event.get("reason") == "certificate is not for this user" for event in events), events
 
-    write(boards["north"].revoked, "# left the company", "serial: 42")
+    write(boards["north"].revoked, "# left the company\nserial: 42\n")
     assert boards["north"].login(trusted, me).returncode == 255
     reasons = [event.get("reason") for event in boards["north"].server.log.events("login")]
     assert "key is revoked" in reasons, reasons

@@ -11,9 +11,10 @@ import readme
 from daemon import run
 from namespace import Namespace, find
 from openssh import OpenSSH
-from recipes import PACKAGING, write
+from recipes import PACKAGING
 from test_host_keys import KeyedServer, certify, knows, make_key, public
 from site_setup import run_or_fail
+from whole_files import read_text, write
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox, pytest.mark.slow]
 PAGE = "packaging/fleet/README.md"
@@ -23,13 +24,11 @@ RENEW = os.path.join(PACKAGING, "fleet", "renew")
 # ---- principals by file ----------------------------------------------------------------------------------------------
 
 @pytest.fixture
-def namespace(site):
+def namespace(site, closing):
     """With an authority whose public key lies in the current folder."""
-    made = Namespace(site)
+    made = closing(Namespace(site))
     make_key(made.path("user_ca"))
-    yield made
-    made.close()
-    shutil.rmtree(made.folder)
+    return made
 
 
 def login(namespace, *names, user=None):
@@ -47,7 +46,7 @@ def test_principals_by_file(namespace, site):
     me, folder = site.user.pw_name, namespace.path("etc/wrensshd")
     run_or_fail([*namespace.inside, "sh", "-ec", f"cd {namespace.folder}\n{make}"])
     os.rename(f"{folder}/principals/alice", f"{folder}/principals/{me}")
-    write(f"{folder}/revoked", "", 0o644)
+    write(f"{folder}/revoked", "")
     namespace.start("sh", "-c", f"exec tcpserver -HRl0 0 22 /usr/local/sbin/{command.strip()} 2>{namespace.path('log')}")
     namespace.wait_port()
     assert login(namespace, "web") and login(namespace, "other", "oncall")
@@ -56,8 +55,8 @@ def test_principals_by_file(namespace, site):
     assert namespace.ssh()("true").returncode == 255, "the user's own file counts"
 
     os.makedirs(namespace.path("etc/ssh/auth_principals"))
-    write(namespace.path(f"etc/ssh/auth_principals/{me}"), "# who\n\ndb\n  # more\nbackup\n", 0o644)
-    write(namespace.path("etc/ssh/auth_principals/root"), "ops\n", 0o644)
+    write(namespace.path(f"etc/ssh/auth_principals/{me}"), "# who\n\ndb\n  # more\nbackup\n")
+    write(namespace.path("etc/ssh/auth_principals/root"), "ops\n")
     run_or_fail([*namespace.inside, "sh", "-ec", f"cd {namespace.folder}\n{convert}"])
     assert login(namespace, "db") and login(namespace, "backup") and not login(namespace, "web")
     assert login(namespace, "ops", user="root") and not login(namespace, "db", user="root")
@@ -77,12 +76,11 @@ class Keydir:
             make_key(f"{self.path}/{self.name}")
         self.certificate = f"{self.path}/{self.name}-cert.pub"
         self.ca = make_key(self.work + "/ca")
-        with open(RENEW, encoding="ascii") as file:
-            write(self.work + "/renew", file.read().replace("/usr/local/sbin", site.bin))
+        write(self.work + "/renew", read_text(RENEW).replace("/usr/local/sbin", site.bin), mode=0o755)
 
     def renew(self, script, shell=("sh",), path="/usr/sbin:/usr/bin:/sbin:/bin"):
         """The command has an argument of its own before the file of the public key, which is $2."""
-        write(self.work + "/sign", "#!/bin/sh\n" + script)
+        write(self.work + "/sign", "#!/bin/sh\n" + script, mode=0o755)
         return run([*shell, self.work + "/renew", self.path, self.work + "/sign", "argument"],
                    env={"PATH": path, "TMPDIR": self.work})
 

@@ -10,6 +10,7 @@ from daemon import Server, daemon_environment, run
 from openssh import OpenSSH
 from proc import descriptors
 from site_setup import run_or_fail
+from whole_files import read_text, write
 
 NAME = "ssh_host_ed25519_key"
 
@@ -26,25 +27,14 @@ class KeyedServer(Server):
 
 
 @pytest.fixture
-def folder(site):
-    path = site.folder("host-keys")
-    yield path
-    shutil.rmtree(path)
-
-
-@pytest.fixture
-def host(site, new_log):
+def host(site, new_log, closing):
     """host(keydir, *flags): the stock client for a daemon with these keys; `.server` is the daemon's."""
-    started = []
-
     def start(keydir, *args, **how):
-        started.append(KeyedServer(site, new_log(), keydir, args, **how))
-        ssh = OpenSSH(site, started[-1].port)
-        ssh.server = started[-1]
+        server = closing(KeyedServer(site, new_log(), keydir, args, **how))
+        ssh = OpenSSH(site, server.port)
+        ssh.server = server
         return ssh
-    yield start
-    for server in started:
-        server.close()
+    return start
 
 
 def make_key(path, kind="ed25519", passphrase="", more=()):
@@ -54,14 +44,12 @@ def make_key(path, kind="ed25519", passphrase="", more=()):
 
 def public(path):
     """Type and base64 of the key, without the comment."""
-    with open(path + ".pub", encoding="ascii") as file:
-        return " ".join(file.read().split()[:2])
+    return " ".join(read_text(path + ".pub").split()[:2])
 
 
 def knows(path, *lines):
     """A known_hosts file, and the options that make the client use it."""
-    with open(path, "w", encoding="ascii") as file:
-        file.write("".join(line + "\n" for line in lines))
+    write(path, "".join(line + "\n" for line in lines))
     return [f"UserKnownHostsFile={path}"]
 
 

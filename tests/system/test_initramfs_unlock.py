@@ -12,6 +12,7 @@ import proc
 from daemon import PATIENCE_SECONDS, run
 from site_setup import PROJECT
 from terminal import Terminal
+from whole_files import read_text, write
 
 SHARED = os.path.join(PROJECT, "packaging", "initramfs")
 REPLY = "/usr/lib/systemd/systemd-reply-password"
@@ -29,16 +30,13 @@ class Asking:
             found = shutil.which(program)
             if found:
                 os.symlink(found, os.path.join(self.bin, os.path.basename(found)))
-        with open(SHARED + "/systemd/unlock", encoding="ascii") as file:
-            text = file.read()
+        text = read_text(SHARED + "/systemd/unlock")
         for old, new in (("PATH=/", f"PATH={self.bin} #"), ("/run/systemd/ask-password", self.folder),
                          ("/dev/mapper", self.folder + "/mapper"), ("#!/bin/sh", f"#!{self.bin}/sh")):
             assert old in text
             text = text.replace(old, new)
         self.script = str(path / "unlock")
-        with open(self.script, "w", encoding="ascii") as file:
-            file.write(text)
-        os.chmod(self.script, 0o755)
+        write(self.script, text, mode=0o755)
 
     def ask(self, name, right, tries=3):
         # `python3 attach NAME ...`, where a command line of systemd-cryptsetup has its own name first. Under a shell,
@@ -52,16 +50,12 @@ class Asking:
         program = os.path.join(self.bin, "systemctl")
         if os.path.lexists(program):
             os.unlink(program)
-        with open(program, "w", encoding="ascii") as file:
-            file.write(f"#!{self.bin}/sh\n{script}")
-        os.chmod(program, 0o755)
+        write(program, f"#!{self.bin}/sh\n{script}", mode=0o755)
 
     def replace(self, old, new):
-        with open(self.script, encoding="ascii") as file:
-            text = file.read()
+        text = read_text(self.script)
         assert old in text
-        with open(self.script, "w", encoding="ascii") as file:
-            file.write(text.replace(old, new))
+        write(self.script, text.replace(old, new))
 
     def limit_rounds(self, rounds):
         """The script waits for another question for so many rounds in place of a minute."""
@@ -109,12 +103,10 @@ exec {REPLY} "$@"
 
 
 @pytest.fixture
-def asking(tmp_path):
+def asking(tmp_path, closing):
     if not os.path.exists(REPLY):
         pytest.skip("no systemd here")
-    made = Asking(tmp_path)
-    yield made
-    made.close()
+    return closing(Asking(tmp_path))
 
 
 @pytest.mark.root

@@ -12,6 +12,7 @@ import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, kill, run
 from lean import Lean, Relay, find_lean
 from site_setup import PROJECT, run_or_fail
+from whole_files import read_text, write
 
 pytestmark = pytest.mark.skipif(not find_lean(), reason="there is no wren-lean beside the daemon")
 
@@ -33,16 +34,9 @@ def lean(site):
 
 
 @pytest.fixture
-def relay(server):
+def relay(server, closing):
     """relay(**how): connects to `server` through a relay."""
-    opened = []
-
-    def start(**how):
-        opened.append(Relay(server.port, **how))
-        return ["--connect", f"127.0.0.1:{opened[-1].port}"]
-    yield start
-    for made in opened:
-        made.close()
+    return lambda **how: ["--connect", f"127.0.0.1:{closing(Relay(server.port, **how)).port}"]
 
 
 # ---- modes, against the daemon ----------------------------------------------------------------
@@ -127,20 +121,15 @@ def test_echo_counts_every_byte(lean):
 
 
 @pytest.fixture
-def held(lean):
+def held(lean, closing):
     """held(mode, *args): a client that is ready and waits for the end of its standard input."""
-    started = []
-
     def start(*args):
-        started.append(subprocess.Popen(lean.command(*args), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, env=daemon_environment(), text=True))
-        assert started[-1].stdout.readline() == "ready\n"
-        return started[-1]
-    yield start
-    for client in started:
-        if client.poll() is None:
-            client.kill()
-        client.communicate()
+        made = subprocess.Popen(lean.command(*args), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                env=daemon_environment(), text=True)
+        closing(closing(made, made.communicate), made.kill)
+        assert made.stdout.readline() == "ready\n"
+        return made
+    return start
 
 
 def test_idle(site, held):
@@ -170,8 +159,7 @@ def test_stall(held):
     network = proc.wait_until(lambda: proc.children(monitor), PATIENCE_SECONDS)[0]
 
     def cpu():
-        with open(f"/proc/{network}/stat", encoding="ascii") as stat:
-            return stat.read().rsplit(")", 1)[1].split()[11:13]
+        return read_text(f"/proc/{network}/stat").rsplit(")", 1)[1].split()[11:13]
     before = []
     assert proc.wait_until(lambda: before[-2:-1] == [cpu()] or before.append(cpu())), "the server goes on sending"
     found = json.loads(client.communicate("", timeout=PATIENCE_SECONDS)[0])
@@ -334,8 +322,7 @@ def start_sshd(folder):
     os.makedirs("/run/sshd", exist_ok=True)
     key, config = os.path.join(folder, "key"), os.path.join(folder, "config")
     run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
-    with open(config, "w", encoding="ascii") as file:
-        file.write(f"HostKey {key}\nUsePAM no\nPidFile none\nLogLevel ERROR\n")
+    write(config, f"HostKey {key}\nUsePAM no\nPidFile none\nLogLevel ERROR\n")
     return [find("sshd"), "-i", "-f", config]
 
 

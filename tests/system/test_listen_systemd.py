@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -13,8 +12,9 @@ import pytest
 import proc
 from daemon import PATIENCE_SECONDS, daemon_environment
 from guest import Guest
-from listener import CAT, echoes, is_closed
+from listener import CAT, echoes, is_closed, kill_all
 from openssh import OpenSSH
+from whole_files import read_text
 
 # What systemd does between fork and exec: the sockets from descriptor 3 on, and who they are for. Its arguments: kinds of
 # sockets, "--", VARIABLE=VALUE with PID for the own process, "--", and the program.
@@ -51,27 +51,17 @@ OURS = ("LISTEN_PID=PID", "LISTEN_FDNAMES=a:b")
 
 
 @pytest.fixture
-def passed(site, new_log):
+def passed(site, new_log, closing):
     """passed(*kinds): a wrensshd-listen with these sockets."""
-    made = []
-
     def start(*kinds, flags=(), program=(CAT,), variables=None, port="systemd"):
         log = new_log()
         variables = variables if variables is not None else [*OURS, f"LISTEN_FDS={len(kinds)}"]
-        made.append(subprocess.Popen([sys.executable, "-c", PASS, *kinds, "--", *variables, "--", site.listen, *flags, port,
-                                      *program], stdin=subprocess.DEVNULL, stdout=log.file, stderr=log.file,
-                                     env=daemon_environment(), **site.become(site.mode)))
-        started = made[-1]
-        started.log = log
-        return started
-    yield start
-    for one in made:
-        for pid in [*proc.descendants(one.pid), one.pid]:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
-        one.wait(PATIENCE_SECONDS)
+        made = subprocess.Popen([sys.executable, "-c", PASS, *kinds, "--", *variables, "--", site.listen, *flags, port,
+                                 *program], stdin=subprocess.DEVNULL, stdout=log.file, stderr=log.file,
+                                env=daemon_environment(), **site.become(site.mode))
+        made.log = log
+        return closing(made, lambda: kill_all(made))
+    return start
 
 
 def ports(started, count):
@@ -119,8 +109,7 @@ def test_several_sockets(site, passed):
     started = passed("tcp4=127.0.0.1", "tcp6=::1", "tcp4=127.0.0.2", f"unix={where}")
     first, second, third = ports(started, 4)
     for fd in range(3, 7):
-        with open(f"/proc/{started.pid}/fdinfo/{fd}", encoding="ascii") as file:
-            flags = int(re.search(r"^flags:\s+(\d+)$", file.read(), re.M)[1], 8)
+        flags = int(re.search(r"^flags:\s+(\d+)$", read_text(f"/proc/{started.pid}/fdinfo/{fd}"), re.M)[1], 8)
         assert flags & os.O_NONBLOCK, "accept() would wait for a client that has left"
     for _ in range(2):
         clients = [connect(address) for address in (("127.0.0.1", first), ("::1", second), ("127.0.0.2", third), where)]
@@ -302,5 +291,4 @@ def test_poweroff(guest, unit, ignored):
     finally:
         client.kill()
     guest.proc.wait(PATIENCE_SECONDS)
-    with open(os.path.join(guest.etc, "left"), encoding="ascii") as file:
-        assert file.read() == ""
+    assert read_text(os.path.join(guest.etc, "left")) == ""

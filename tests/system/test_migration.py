@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -10,18 +9,17 @@ import pytest
 import readme
 from namespace import Namespace, find
 from test_services import Service
+from whole_files import write
 
 PAGE = "packaging/README.md"
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]
 
 
 @pytest.fixture
-def namespace(site):
-    made = Namespace(site)
+def namespace(site, closing):
+    made = closing(Namespace(site))
     made("rm", "-r", "/etc/wrensshd")
-    yield made
-    made.close()
-    shutil.rmtree(made.folder)
+    return made
 
 
 def public_key(text):
@@ -66,8 +64,7 @@ def test_in_place_of_tinyssh(namespace):
         assert namespace("wrensshd", flag, *values.get(flag, []), "-V").returncode == 0, flag
     type_in(namespace, f"mkdir -p /etc/tinyssh; rm -rf /etc/tinyssh/sshkeydir; {maker} /etc/tinyssh/sshkeydir")
     key = public_key(namespace(maker.replace("makekey", "printkey"), "/etc/tinyssh/sshkeydir").stdout)
-    with open(namespace.known_hosts, "w", encoding="ascii") as file:
-        file.write(f"wren ssh-ed25519 {key}\n")
+    write(namespace.known_hosts, f"wren ssh-ed25519 {key}\n")
     launcher = namespace.start("tcpserver", "-HRl0", "0", "22", "/usr/local/sbin/wrensshd", "-v", "-x", *values["-x"], "--",
                             "/etc/tinyssh/sshkeydir", stderr=subprocess.DEVNULL)
     namespace.wait_port()
@@ -90,8 +87,7 @@ def test_from_dropbear(namespace):
     type_in(namespace, readme.blocks(PAGE, "## Replacing Dropbear")[0])
     assert_same_key(namespace, "/etc/wrensshd", key)
     assert not os.path.exists(namespace.path("etc/dropbear/converted"))
-    with open(namespace.known_hosts, "w", encoding="ascii") as file:
-        file.write(f"wren ssh-ed25519 {key}\n")
+    write(namespace.known_hosts, f"wren ssh-ed25519 {key}\n")
     if not find("svscan"):
         pytest.skip("svscan is not installed")
     service = Service(namespace, "daemontools")

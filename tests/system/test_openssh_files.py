@@ -20,15 +20,6 @@ def sftp_ssh(serve, site):
 
 
 @pytest.fixture
-def far(site, tmp_path):
-    """A folder that the served user can write and the test can read."""
-    del tmp_path
-    path = site.folder("far", 0o755, site.user if site.root else None)
-    yield path
-    shutil.rmtree(path)
-
-
-@pytest.fixture
 def tree(tmp_path):
     """A few files: empty, binary, big, with odd names."""
     top = tmp_path / "tree"
@@ -48,26 +39,26 @@ def same(left, right):
 
 @needs_sftp
 @pytest.mark.parametrize("legacy", [False, True])
-def test_scp_both_ways(sftp_ssh, far, tree, tmp_path, legacy):
+def test_scp_both_ways(sftp_ssh, there, tree, tmp_path, legacy):
     """scp copies in both directions, with its present and its old protocol."""
-    where = f"{sftp_ssh.user}@127.0.0.1:{far}/tree"
+    where = f"{sftp_ssh.user}@127.0.0.1:{there}/tree"
     base = ["scp", "-q", "-r", *(["-O"] if legacy else []), *sftp_ssh.options(f"Port={sftp_ssh.port}")]
     up = run([*base, tree, where])
     assert up.returncode == 0, up.stderr
-    assert same(tree, far + "/tree")
+    assert same(tree, there / "tree")
     down = run([*base, where, str(tmp_path / "back")])
     assert down.returncode == 0, down.stderr
     assert same(tree, str(tmp_path / "back"))
 
 
 @needs_sftp
-def test_sftp(sftp_ssh, far, tree, tmp_path):
+def test_sftp(sftp_ssh, there, tree, tmp_path):
     """sftp lists, copies and removes files."""
-    batch = f"put -r {tree} {far}/tree\nls -l {far}\nget -r {far}/tree {tmp_path}/back\nrename {far}/tree {far}/new\n"
+    batch = f"put -r {tree} {there}/tree\nls -l {there}\nget -r {there}/tree {tmp_path}/back\nrename {there}/tree {there}/new\n"
     done = run(["sftp", "-q", "-b", "-", *sftp_ssh.options(f"Port={sftp_ssh.port}"),
                 f"{sftp_ssh.user}@127.0.0.1"], input=batch)
     assert done.returncode == 0, done.stderr
-    assert same(tree, f"{tmp_path}/back") and same(tree, f"{far}/new")
+    assert same(tree, f"{tmp_path}/back") and same(tree, f"{there}/new")
 
 
 @pytest.mark.parametrize("flags, works", [([], True), (["-x", "sftp="], False), (["-x", "other=cat"], True)])
@@ -81,25 +72,25 @@ def test_sftp_is_on_unless_x_takes_it_away(serve, site, flags, works):
     assert (done.returncode == 0) == works, done.stderr
 
 
-def test_rsync_both_ways(ssh, far, tree, tmp_path):
+def test_rsync_both_ways(ssh, there, tree, tmp_path):
     """rsync copies in both directions."""
     if not shutil.which("rsync"):
         pytest.skip("rsync is not installed")
-    where = f"{ssh.user}@127.0.0.1:{far}/tree/"
+    where = f"{ssh.user}@127.0.0.1:{there}/tree/"
     for source, target in ((tree + "/", where), (where, f"{tmp_path}/back/")):
         done = run(["rsync", "-rtz", "--delete", "-e", ssh.as_transport(), source, target])
         assert done.returncode == 0, done.stderr
-    assert same(tree, far + "/tree") and same(tree, f"{tmp_path}/back")
+    assert same(tree, there / "tree") and same(tree, f"{tmp_path}/back")
 
 
-def test_git_push_and_clone(ssh, far, tree, tmp_path):
+def test_git_push_and_clone(ssh, there, tree, tmp_path):
     """git pushes and clones."""
     env = {**os.environ, "GIT_SSH_COMMAND": ssh.as_transport(), "GIT_CONFIG_GLOBAL": "/dev/null",
            "GIT_CONFIG_SYSTEM": "/dev/null", "HOME": str(tmp_path)}
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main",
            "-c", "safe.directory=*"]
-    url = f"ssh://{ssh.user}@127.0.0.1{far}/repo.git"
-    made = ssh(f"git -c init.defaultBranch=main init -q --bare {quote(far + '/repo.git')}")
+    url = f"ssh://{ssh.user}@127.0.0.1{there}/repo.git"
+    made = ssh(f"git -c init.defaultBranch=main init -q --bare {quote(there / 'repo.git')}")
     assert made.returncode == 0, made.stderr
     for step in (["init", "-q", tree], ["-C", tree, "add", "-A"], ["-C", tree, "commit", "-qm", "all"],
                  ["-C", tree, "push", "-q", url, "main"], ["clone", "-q", url, f"{tmp_path}/clone"],

@@ -16,16 +16,10 @@ def ssh(site, server, person):
 
 
 @pytest.fixture
-def terminal(ssh):
+def terminal(ssh, closing):
     """terminal(*remote, …): the stock client on a pseudo-terminal."""
-    opened = []
-
-    def start(*remote, options=(), flags=("-tt",), **how):
-        opened.append(Terminal(ssh.command(*remote, options=options, flags=flags), **how))
-        return opened[-1]
-    yield start
-    for one in opened:
-        one.close()
+    return lambda *remote, options=(), flags=("-tt",), **how: closing(
+        Terminal(ssh.command(*remote, options=options, flags=flags), **how))
 
 
 def test_window_size(terminal):

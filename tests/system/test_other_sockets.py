@@ -52,18 +52,11 @@ class Activated:
 
 
 @pytest.fixture
-def activate(site, new_log):
+def activate(site, new_log, closing):
     """activate(listen, *flags): starts a server there."""
     if not shutil.which("systemd-socket-activate"):
         pytest.skip("systemd-socket-activate is missing (Debian: systemd)")
-    made = []
-
-    def start(listen, *args):
-        made.append(Activated(site, new_log(), listen, args))
-        return made[-1]
-    yield start
-    for server in made:
-        server.close()
+    return lambda listen, *args: closing(Activated(site, new_log(), listen, args))
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ import pytest
 
 import readme
 from daemon import free_port, run
-from recipes import PACKAGING, Place, read, version
+from recipes import PACKAGING, Place, version
 from site_setup import PROJECT
+from whole_files import read, read_text, write
 
 PAGE = "packaging/README.md"
 # They do not depend on how the daemon was built.
@@ -27,7 +28,7 @@ def numbers(name, *patterns):
     """The number that each pattern finds in a file; it must be the same at each place."""
     found = []
     for pattern in patterns:
-        values = set(re.findall(pattern, read(os.path.join(PROJECT, name)), re.M))
+        values = set(re.findall(pattern, read_text(os.path.join(PROJECT, name)), re.M))
         assert len(values) == 1, (name, pattern, values)
         found.append(int(values.pop()))
     return tuple(found)
@@ -78,7 +79,7 @@ def test_limits_leave_room():
     of_all, slots = numbers("src/base/limit_slots.h", r"^#define LIMIT_LOGINS_OF_ALL +(\d+)$", r"^#define LIMIT_LOGINS_SLOTS +(\d+)$")
     assert most == 2 * before + before * of_all // slots and one > 2 * before
     for name in ("packaging/README.md", "packaging/inetd/inetd.conf", "packaging/tcpserver/run"):
-        assert str(2 * before) in read(os.path.join(PROJECT, name)), name
+        assert str(2 * before) in read_text(os.path.join(PROJECT, name)), name
 
 
 @pytest.mark.parametrize("name", ["tcpserver", "s6", "runit"])
@@ -86,7 +87,7 @@ def test_limits_leave_room():
                                           ("", 688)], ids=["64 MiB", "128 MiB", "much", "unknown"])
 def test_limits_by_memory(tmp_path, name, memory, most):
     """The run scripts compute what wrensshd-listen does."""
-    script = read(f"{PACKAGING}/{name}/run")
+    script = read_text(f"{PACKAGING}/{name}/run")
     places, least = numbers("src/base/limit_slots.h", r"^#define LIMIT_SLOT_MEMORY_BYTES (\d+)$", r"^#define LIMIT_SLOTS_LEAST +(\d+)$")
     assert f"int(43 * int($2 / {places // 1024}) / 8)" in script and f"(n < {43 * least // 8} ? {43 * least // 8}" in script
     (tmp_path / "meminfo").write_text(memory + "\n")
@@ -101,12 +102,12 @@ def test_limits_in_an_initramfs():
     limits = (r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$")
     assert numbers("packaging/initramfs/systemd/wrensshd-initrd.socket", *limits) == numbers(
         "packaging/systemd/wrensshd.socket", *limits)
-    assert re.search(r"/wrensshd-listen -k 3 \$", read(PACKAGING + "/initramfs/server.sh"))
+    assert re.search(r"/wrensshd-listen -k 3 \$", read_text(PACKAGING + "/initramfs/server.sh"))
 
 
 def test_fail2ban_numbers():
     """The numbers in the text are those of the jail."""
-    found = dict(re.findall(r"^(\w+) += (.*)$", read(PACKAGING + "/fail2ban/jail.d/wrensshd.conf"), re.M))
+    found = dict(re.findall(r"^(\w+) += (.*)$", read_text(PACKAGING + "/fail2ban/jail.d/wrensshd.conf"), re.M))
     assert (found["maxretry"], found["findtime"], found["bantime"]) == ("10", "10m", "1h")
     assert "bans for an hour any address that connects ten times within ten minutes" in readme.read(PAGE)
 
@@ -118,7 +119,7 @@ def test_versions():
     for page in readme.PAGES:
         told = re.findall(r"wrensshd[-_](\d+\.\d+\.\d+)[-_]", readme.read(page))
         assert told and set(told) == {version()}, page
-    assert read(PACKAGING + "/debian/changelog").startswith(f"wrenssh ({version()}) ")
+    assert read_text(PACKAGING + "/debian/changelog").startswith(f"wrenssh ({version()}) ")
 
 
 def test_sftp_server():
@@ -126,13 +127,12 @@ def test_sftp_server():
     named = []
     for folder, _, names in os.walk(PACKAGING):
         for path in (os.path.join(folder, name) for name in names if not name.endswith((".md", ".pyc"))):
-            with open(path, "rb") as file:
-                text = file.read()
+            text = read(path)
             if b"sftp-server" in text or re.search(rb"-x *sftp=[^ ]", text):
                 named.append(path)
     assert not named
     for name in ("server.sh", "systemd/connection"):
-        assert " $WREN_OPTIONS -x sftp= " in read(f"{PACKAGING}/initramfs/{name}"), name
+        assert " $WREN_OPTIONS -x sftp= " in read_text(f"{PACKAGING}/initramfs/{name}"), name
 
 
 # ---- logs ---------------------------------------------------------------------------------------
@@ -140,7 +140,7 @@ def test_sftp_server():
 @pytest.mark.parametrize("folder", ["runit", "s6", "tcpserver"])
 def test_log_sizes(folder):
     """Logs rotate, so that a scan does not fill the disk."""
-    text = read(f"{PACKAGING}/{folder}/log/run")
+    text = read_text(f"{PACKAGING}/{folder}/log/run")
     assert "# Ten files of at most 1 MB" in text
     assert re.findall(r"\bs(\d+)(?: |\\n)n(\d+)\b", text) == [("1000000", "10")]
 
@@ -155,12 +155,11 @@ def shared_files():
 
 
 @pytest.fixture
-def place(site):
+def place(site, closing):
     if not shutil.which("meson"):
         pytest.skip("no meson here")
     made = Place(site, os.path.join(site.base, "packaging"))
-    yield made
-    shutil.rmtree(made.path)
+    return closing(made, lambda: shutil.rmtree(made.path))
 
 
 @pytest.mark.parametrize("given", [[], ["-Dsystemd=false", "-Dinitramfs=false"]])
@@ -191,7 +190,7 @@ def test_install(place, given):
 
 def test_template_in_packaging_readme():
     """The unit in the document is the one that is installed."""
-    ours = read(PACKAGING + "/systemd/wrensshd@.service.in").replace("@sbindir@", "/usr/local/sbin").splitlines()
+    ours = read_text(PACKAGING + "/systemd/wrensshd@.service.in").replace("@sbindir@", "/usr/local/sbin").splitlines()
     shown = "".join(readme.blocks(PAGE, "### systemd")).splitlines()
     told = [line for line in shown if re.match(r"[A-Z]\w+=", line)]
     assert told and set(told) <= set(ours)
@@ -215,11 +214,10 @@ def draw(site, port):
     os.makedirs(f"{top}/build/try/src")
     os.symlink(site.daemon, f"{top}/build/try/src/wrensshd")
     for name, text in (("build.ninja", ""), ("source-root", top)):
-        with open(f"{top}/build/try/{name}", "w", encoding="utf-8") as file:
-            file.write(text)
+        write(f"{top}/build/try/{name}", text)
     done = run([sys.executable, f"{top}/packaging/picture.py"],
                env={**os.environ, "PATH": f"{top}/bin:{os.environ['PATH']}", "PORT": str(port)})
-    made = read(f"{top}/{PICTURE}") if os.path.exists(f"{top}/{PICTURE}") else None
+    made = read_text(f"{top}/{PICTURE}") if os.path.exists(f"{top}/{PICTURE}") else None
     shutil.rmtree(top)
     return done, made
 
@@ -231,7 +229,7 @@ def test_picture(site):
         pytest.skip("no tcpserver here")
     done, made = draw(site, free_port())
     assert done.returncode == 0, done.stdout + done.stderr
-    assert made == read(os.path.join(PROJECT, PICTURE)), "python3 packaging/picture.py makes the picture again"
+    assert made == read_text(os.path.join(PROJECT, PICTURE)), "python3 packaging/picture.py makes the picture again"
 
 
 def test_picture_of_a_failure(site):
@@ -242,7 +240,7 @@ def test_picture_of_a_failure(site):
 
 def test_picture_stands_alone():
     """A page can show the picture: well-formed, small, with a text for those who can't see it, and nothing to fetch."""
-    text = read(os.path.join(PROJECT, PICTURE))
+    text = read_text(os.path.join(PROJECT, PICTURE))
     assert len(text.encode()) <= MOST_BYTES
     names = [element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in ElementTree.fromstring(text).iter()]
     assert set(names) == {"svg", "title", "desc", "style", "rect", "circle", "text"}

@@ -91,23 +91,18 @@ class SealedTransport(paramiko.Transport):
 
 
 @pytest.fixture
-def connect(site, server):
+def connect(site, server, closing):
     """connect(): a transport of paramiko's that has logged in with our cipher."""
-    made = []
-
     def start(login=True):
         sock = socket.create_connection(("127.0.0.1", server.port), timeout=20 * SLOWNESS)
-        transport = SealedTransport(sock)
+        transport = closing(SealedTransport(sock))
         transport.get_security_options().kex = [name for name in CURVES if name in transport._kex_info]
         transport.banner_timeout = transport.auth_timeout = 60 * SLOWNESS
-        made.append(transport)
         transport.start_client(timeout=20 * SLOWNESS)
         if login:
             transport.auth_publickey(site.user.pw_name, paramiko.Ed25519Key.from_private_key_file(site.identity))
         return transport
-    yield start
-    for transport in made:
-        transport.close()
+    return start
 
 
 def run(transport, command, data=b""):

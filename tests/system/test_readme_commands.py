@@ -1,7 +1,6 @@
 """Commands of the pages for users (README.md and those of packaging/), typed on a namespace as they stand there."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -26,16 +25,14 @@ SUPERVISORS = {
 
 
 @pytest.fixture
-def namespace(site):
+def namespace(site, closing):
     """With the files of packaging/ where an installation puts them."""
-    made = Namespace(site)
+    made = closing(Namespace(site))
     type_in(made, f"""mount -t tmpfs none /usr/local/share
 mkdir -p {SHARED} /etc/sv /etc/service
 cp -r {PACKAGING}/. {SHARED}
 cp -r {PACKAGING} {SHARED}/packaging""")
-    yield made
-    made.close()
-    shutil.rmtree(made.folder)
+    return made
 
 
 def type_in(namespace, script):

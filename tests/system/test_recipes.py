@@ -15,8 +15,9 @@ import proc
 from daemon import PATIENCE_SECONDS, run
 from namespace import tree
 from listener import Listener
-from recipes import PACKAGING, Place, Started, page, read, version, words_of, write
+from recipes import PACKAGING, Place, Started, page, version, words_of
 from site_setup import PROJECT, run_or_fail
+from whole_files import read, read_text, write
 
 # They do not depend on how the daemon was built.
 pytestmark = pytest.mark.slow
@@ -28,17 +29,16 @@ NAMES = ["wrensshd", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen",
 
 
 def recipe(name):
-    return read(os.path.join(PACKAGING, RECIPES[name]))
+    return read_text(os.path.join(PACKAGING, RECIPES[name]))
 
 
 @pytest.fixture
-def place(site):
+def place(site, closing):
     """A place that the tests' user, who runs makepkg, can reach."""
     if not shutil.which("meson"):
         pytest.skip("no meson here")
     made = Place(site, os.path.join(site.base, "recipe"))
-    yield made
-    shutil.rmtree(made.path)
+    return closing(made, lambda: shutil.rmtree(made.path))
 
 
 # ---- what they say ------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ def test_versions_elsewhere():
     """Yocto takes the version from the file's name, so there is one such file only."""
     assert f'  version = "{version()}";' in recipe("nix").splitlines()
     assert [os.path.basename(path) for path in glob.glob(PACKAGING + "/yocto/*.bb")] == [f"wrensshd_{version()}.bb"]
-    assert f"wrenssh-{version()}.tar.xz" in read(PACKAGING + "/buildroot/wrensshd.hash")
+    assert f"wrenssh-{version()}.tar.xz" in read_text(PACKAGING + "/buildroot/wrensshd.hash")
 
 
 @pytest.mark.parametrize("name, line", [
@@ -63,14 +63,13 @@ def test_versions_elsewhere():
 def test_license(name, line):
     """Each recipe names the license, because image builders list licenses from it."""
     assert line in recipe(name).splitlines()
-    assert "license: 'ISC'" in read(PROJECT + "/meson.build")
+    assert "license: 'ISC'" in read_text(PROJECT + "/meson.build")
 
 
 def test_license_sums():
     """The sums of the license file are right; Buildroot and Yocto refuse to build otherwise."""
-    with open(PROJECT + "/LICENSE", "rb") as file:
-        text = file.read()
-    assert f"sha256  {hashlib.sha256(text).hexdigest()}  LICENSE\n" in read(PACKAGING + "/buildroot/wrensshd.hash")
+    text = read(PROJECT + "/LICENSE")
+    assert f"sha256  {hashlib.sha256(text).hexdigest()}  LICENSE\n" in read_text(PACKAGING + "/buildroot/wrensshd.hash")
     assert f"file://LICENSE;md5={hashlib.md5(text).hexdigest()}\"" in recipe("yocto")
 
 
@@ -91,14 +90,14 @@ def test_source(name):
     ("debian/control", 1), ("nix/package.nix", 2), ("openwrt/Makefile", 2), (RECIPES["yocto"], 2), ("../man/wrensshd.8", 1)])
 def test_page(name, count):
     """All recipes and the man page have the page of the project that meson.build has, and no other address."""
-    found = re.findall(r"https?://[^\s\"']+", read(os.path.join(PACKAGING, name)))
+    found = re.findall(r"https?://[^\s\"']+", read_text(os.path.join(PACKAGING, name)))
     assert len(found) == count and all(address.startswith(page() + "/") for address in found), found
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_options(name):
     """Each option exists in the source, because meson ends at an unknown one."""
-    known = set(re.findall(r"^option\('(\w+)'", read(PROJECT + "/meson_options.txt"), re.M))
+    known = set(re.findall(r"^option\('(\w+)'", read_text(PROJECT + "/meson_options.txt"), re.M))
     given = dict(re.findall(r"-D(\w+)=(\S+)", recipe(name)))
     assert set(given) <= known
     assert given["initramfs"].strip('" \\') == "false"
@@ -137,9 +136,9 @@ def test_oelint():
 
 def test_buildroot_rules():
     """The rules of Buildroot's check-package hold for the two files with a layout of their own."""
-    for number, line in enumerate(read(PACKAGING + "/buildroot/S50wrensshd").splitlines(), 1):
+    for number, line in enumerate(read_text(PACKAGING + "/buildroot/S50wrensshd").splitlines(), 1):
         assert not line.startswith(" "), f"line {number} is indented with spaces"
-    for line in read(PACKAGING + "/buildroot/Config.in").splitlines():
+    for line in read_text(PACKAGING + "/buildroot/Config.in").splitlines():
         if line.startswith("\t  "):
             assert len(line.expandtabs(8)) <= 72, line
     assert not os.access(PACKAGING + "/buildroot/S50wrensshd", os.X_OK)
@@ -181,11 +180,11 @@ def test_arch(place):
 def test_arch_scriptlets(tmp_path, active, restarts):
     """The scriptlets run without a complaint, restart units after an upgrade, and start none that was not started."""
     write(str(tmp_path / "systemctl"), f'#!/bin/sh\necho "$*" >>{tmp_path}/told\n'
-          f'case $* in *is-active*) {str(active).lower()} ;; esac\n')
+          f'case $* in *is-active*) {str(active).lower()} ;; esac\n', mode=0o755)
     done = run(["bash", "-euc", f". {PACKAGING}/arch/wrensshd.install; post_install; post_upgrade 2 1; pre_remove"],
                env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert done.returncode == 0 and not done.stderr, done.stderr
-    told = read(str(tmp_path / "told")).splitlines()
+    told = read_text(str(tmp_path / "told")).splitlines()
     for unit in ("wrensshd.socket", "wrensshd-listen.socket"):
         assert (f"restart {unit}" in told) == restarts
     assert told[-2:] == ["--quiet disable --now wrensshd.socket wrensshd-listen.socket", "stop wrensshd-listen.service"]
@@ -199,7 +198,7 @@ def test_debian_purge_of_a_link(tmp_path, package, folder):
     os.symlink(tmp_path / "elsewhere", tmp_path / folder)
     for name in (".ed25519.sk", "other"):
         (tmp_path / folder / name).touch()
-    script = read(os.path.join(PACKAGING, f"debian/{package}.postrm")).replace("/etc/", str(tmp_path) + "/")
+    script = read_text(os.path.join(PACKAGING, f"debian/{package}.postrm")).replace("/etc/", str(tmp_path) + "/")
     done = run(["sh", "-c", script, "postrm", "purge"])
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path / "elsewhere") == ["other"]
@@ -212,7 +211,7 @@ def test_debian_purge_of_a_sealed_key(site, tmp_path):
     run_or_fail([os.path.join(site.bin, "wrensshd-makekey"), "-q", str(sealed)])
     (sealed / ".ed25519.sk.tmp").touch()
     (sealed / "notes").touch()
-    script = read(os.path.join(PACKAGING, "debian/wrensshd-initramfs.postrm")).replace("/etc/", str(tmp_path) + "/")
+    script = read_text(os.path.join(PACKAGING, "debian/wrensshd-initramfs.postrm")).replace("/etc/", str(tmp_path) + "/")
     for action in ("remove", "purge"):
         done = run(["sh", "-c", script, "postrm", action])
         assert done.returncode == 0 and not done.stderr, done.stderr
@@ -238,7 +237,7 @@ def test_alpine(place):
     files = place.files()
     assert files >= {*(f"/usr/sbin/{name}" for name in NAMES), "/etc/init.d/wrensshd", "/etc/conf.d/wrensshd"}
     assert not [name for name in files if "systemd" in name or "initramfs" in name]
-    assert read(place.path + "/tests") == "-Dtests=false\n"
+    assert read_text(place.path + "/tests") == "-Dtests=false\n"
 
 
 OPENWRT = """
@@ -261,7 +260,7 @@ def test_openwrt(place):
     shutil.copytree(PACKAGING + "/openwrt", place.path + "/recipe")
     os.symlink("recipe/files", place.path + "/files")
     for name in ("rules.mk", "package.mk", "meson.mk"):
-        write(os.path.join(place.path, name), "", 0o644)
+        write(os.path.join(place.path, name), "")
     place.meson(*place.make(OPENWRT, "arguments").split())
     os.rename(place.root, place.path + "/installed")
     place.make(OPENWRT, "package", f"ROOT={place.root}")
@@ -337,15 +336,15 @@ class Services:
         self.note = os.path.join(self.path, "note")
 
     def script(self, name, *changes):
-        text = read(os.path.join(PACKAGING, name))
+        text = read_text(os.path.join(PACKAGING, name))
         # The one path that a script runs itself.
         for old, new in (("/usr/sbin/wrensshd-makekey", self.path + "/makekey"), *changes):
             assert old in text, old
             text = text.replace(old, new)
         path = os.path.join(self.path, os.path.basename(name))
-        write(path, text)
-        write(self.path + "/sleep", "#!/bin/sh\n")
-        write(self.path + "/makekey", f'#!/bin/sh\necho "$@" >{self.path}/made\n')
+        write(path, text, mode=0o755)
+        write(self.path + "/sleep", "#!/bin/sh\n", mode=0o755)
+        write(self.path + "/makekey", f'#!/bin/sh\necho "$@" >{self.path}/made\n', mode=0o755)
         return path
 
     def sh(self, text):
@@ -353,18 +352,18 @@ class Services:
         done = subprocess.run(["sh", "-uc", text], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True, timeout=30, check=False)
         assert done.returncode == 0, done.stdout
-        assert read(self.path + "/made") == "-q /etc/wrensshd\n"
+        assert read_text(self.path + "/made") == "-q /etc/wrensshd\n"
         return words_of(self.note)
 
     def buildroot(self, verb="start"):
-        write(self.path + "/start-stop-daemon", f'#!/bin/sh\nprintf "\'%s\' " "$@" >{self.note}\n')
+        write(self.path + "/start-stop-daemon", f'#!/bin/sh\nprintf "\'%s\' " "$@" >{self.note}\n', mode=0o755)
         words = self.sh(f"set -- {verb}; . {self.script('buildroot/S50wrensshd')}")
         return [words[words.index("-x") + 1], *words[words.index("--") + 1:]]
 
     def openwrt(self):
         script = self.script("openwrt/files/wrensshd.init")
         values = "".join(f"{name}) echo '{value}' ;;\n" for name, value in re.findall(
-            r"option (\w+) '(.*)'", read(PACKAGING + "/openwrt/files/wrensshd.config")))
+            r"option (\w+) '(.*)'", read_text(PACKAGING + "/openwrt/files/wrensshd.config")))
         return self.sh(f"""
 value() {{ case $1 in
 {values}*) echo "unknown option: $1" >&2; exit 1 ;; esac; }}
@@ -416,17 +415,17 @@ def test_sysv_restarts(tmp_path):
 
 def test_openwrt_shutdown(tmp_path):
     """At shutdown the sessions end after the listener, and before the network; a stop leaves them alone."""
-    write(tmp_path / "killall", f'#!/bin/sh\necho killall "$@" >>{tmp_path}/note\n')
+    write(tmp_path / "killall", f'#!/bin/sh\necho killall "$@" >>{tmp_path}/note\n', mode=0o755)
     script = Services(tmp_path).script("openwrt/files/wrensshd.init")
     done = run(["sh", "-uc", f"stop() {{ echo stop >>{tmp_path}/note; }}; . {script}; shutdown"],
                env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert done.returncode == 0, done.stderr
-    assert read(tmp_path / "note") == "stop\nkillall -q wrensshd\n"
+    assert read_text(tmp_path / "note") == "stop\nkillall -q wrensshd\n"
 
 
 def test_alpine_paths():
     """The service starts programs where the package has them."""
-    text = read(PACKAGING + "/alpine/wrensshd.initd")
+    text = read_text(PACKAGING + "/alpine/wrensshd.initd")
     assert 'command="/usr/sbin/wrensshd-listen"' in text
     assert set(re.findall(r"\$(wrensshd_\w+)", text)) == set(
-        re.findall(r"^(wrensshd_\w+)=", read(PACKAGING + "/alpine/wrensshd.confd"), re.M))
+        re.findall(r"^(wrensshd_\w+)=", read_text(PACKAGING + "/alpine/wrensshd.confd"), re.M))

@@ -14,6 +14,7 @@ import proc
 from daemon import PATIENCE_SECONDS, run
 from namespace import SETUP, Namespace, find, need_namespaces, tree
 from site_setup import PROJECT
+from whole_files import read_text, write
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]
 PACKAGING = os.path.join(PROJECT, "packaging")
@@ -91,8 +92,7 @@ class Service:
 
     def service_script(self, source, name, *more):
         """A recipe's init script, whose packaged paths are replaced by those of the daemon under test."""
-        with open(os.path.join(PACKAGING, source), encoding="ascii") as file:
-            text = file.read().replace("/usr/sbin/", "/usr/local/sbin/")
+        text = read_text(os.path.join(PACKAGING, source)).replace("/usr/sbin/", "/usr/local/sbin/")
         with open(self.namespace.path("etc/init.d/" + name), "w", encoding="ascii") as file:
             os.chmod(file.name, 0o755)
             file.write(text)
@@ -135,21 +135,17 @@ LIMITED = [*SUPERVISED, "xinetd"]
 
 
 @pytest.fixture
-def namespace(site):
-    made = Namespace(site)
-    yield made
-    made.close()
-    shutil.rmtree(made.folder)
+def namespace(site, closing):
+    return closing(Namespace(site))
 
 
 @pytest.fixture
-def service(request, namespace):
+def service(request, namespace, closing):
     program = PROGRAMS[request.param]
     if not (find(program) if program else tree(request.param)):
         pytest.skip(f"{program or request.param} is not installed")
     made = Service(namespace, request.param)
-    yield made
-    made.end()
+    return closing(made, made.end)
 
 
 def test_namespace_is_apart(site, tmp_path):
@@ -234,15 +230,13 @@ LIMIT_OF_ONE = 4
 def narrow(service):
     """Gives the service lower limits, at the places where an administrator changes them."""
     path, before = service.namespace.path("xinetd.conf" if service.name == "xinetd" else "scan/wrensshd/run"), listeners(service)
-    with open(path, encoding="ascii") as file:
-        text = file.read()
+    text = read_text(path)
     changed = re.sub(r"\bwrensshd-listen 22", f"wrensshd-listen -c {LIMIT} -s {LIMIT_OF_ONE} 22", text)
     changed = re.sub(r"(?m)^most=.*$", f"most={LIMIT}", changed)
     changed = re.sub(r"( -c |instances +=) ?\d{3}\b", rf"\1 {LIMIT}", changed)
     changed = re.sub(r"( -C |per_source +=) ?(\d{3}\b|\$\(\(.*?\)\))", rf"\1 {LIMIT_OF_ONE}", changed)
     assert changed != text
-    with open(path, "w", encoding="ascii") as file:
-        file.write(changed)
+    write(path, changed)
     assert service.namespace(*service.restart).returncode == 0
     if before:
         assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
@@ -375,11 +369,9 @@ while time.monotonic() < taken + 1:
 def set_deadline(service, seconds):
     """Changes the command line and restarts the service."""
     path, before = service.namespace.path("scan/wrensshd/run"), listeners(service)
-    with open(path, encoding="ascii") as file:
-        text = file.read()
+    text = read_text(path)
     assert " /etc/wrensshd\n" in text.splitlines(True)[-1]
-    with open(path, "w", encoding="ascii") as file:
-        file.write(f" -t {seconds} /etc/wrensshd\n".join(text.rsplit(" /etc/wrensshd\n", 1)))
+    write(path, f" -t {seconds} /etc/wrensshd\n".join(text.rsplit(" /etc/wrensshd\n", 1)))
     assert service.namespace(*service.restart).returncode == 0
     assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
     service.namespace.wait_port()
@@ -557,8 +549,7 @@ def test_fail2ban(service, tmp_path):
     # Lines of syslog, of systemd-cat in the journal, and of rsyslog: once is enough.
     others = ("Nov 21 12:00:00 board ", "Nov 21 12:00:00 board wrensshd[7]: ", "2026-11-21T12:00:00.123456+00:00 board ")
     for prefix in (None, *(others if service.name == "s6" else ())):
-        with open(path, "w", encoding="ascii") as file:
-            file.write(log if prefix is None else "".join(prefix + line + "\n" for line in lines))
+        write(path, log if prefix is None else "".join(prefix + line + "\n" for line in lines))
         assert fail2ban_regex("--out", "ip", path).split() == ["127.0.0.2"] * 3, prefix
     ends = len(re.findall("event=end", log))
     assert f"{ends - 2} ignored" not in fail2ban_regex(path)

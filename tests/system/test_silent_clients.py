@@ -56,14 +56,13 @@ def log_in(ssh, **how):
 
 
 @pytest.fixture
-def service(request, namespace):  # noqa: F811 (the fixture)
+def service(request, namespace, closing):  # noqa: F811 (the fixture)
     if not find(PROGRAMS[request.param]):
         pytest.skip(f"{PROGRAMS[request.param]} is not installed")
     route(namespace.inside)
     assert namespace("mount", "-t", "tmpfs", "-o", "mode=755", "none", "/run").returncode == 0
     made = Service(namespace, request.param)
-    yield made
-    made.end()
+    return closing(made, made.end)
 
 
 @pytest.mark.root

@@ -56,30 +56,27 @@ class Collector:
         return found
 
     def close(self):
+        """A test may have closed it."""
+        if self.sock.fileno() < 0:
+            return
         for sock in [self.sock, *self.taken]:
             sock.close()
         os.unlink(self.path)
 
 
 @pytest.fixture
-def logged(client, site):
+def logged(client, site, closing):
     """logged(kind, *flags): the collector, and a client of a daemon that logs to it."""
-    collectors = []
-
     def start(kind, *flags):
         need_namespaces()
         path = os.path.join(site.folder("collector"), "log")
         os.chmod(os.path.dirname(path), 0o755)
-        if kind is not None:
-            collectors.append(Collector(path, kind))
+        collector = path if kind is None else closing(Collector(path, kind))
         launch = ["unshare", "--mount", "sh", "-ec", OWN_DEV, path]
         raw = client("-l", *flags, started={"mode": "root", "launch": launch})
         raw.line.wait_launched()
-        return (collectors[-1] if collectors else path), raw
-    yield start
-    for collector in collectors:
-        if collector.sock.fileno() >= 0:
-            collector.close()
+        return collector, raw
+    return start
 
 
 @pytest.mark.parametrize("kind", [socket.SOCK_DGRAM, socket.SOCK_STREAM], ids=["datagrams", "stream"])

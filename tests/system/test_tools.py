@@ -9,16 +9,10 @@ import pytest
 
 from daemon import daemon_environment, kill, run
 from site_setup import PROJECT, run_or_fail
+from whole_files import read, read_text, write
 from wire_session import Client
 
 FILES = ("ed25519.pk", ".ed25519.sk")
-
-
-@pytest.fixture
-def folder(site):
-    path = site.folder("tools")
-    yield path
-    shutil.rmtree(path)
 
 
 # Each in a directory of its own, because a tool that mistakes an argument for a key directory makes a key there.
@@ -39,8 +33,7 @@ def printkey(site, tmp_path):
 def contents(keydir):
     found = {}
     for name in FILES:
-        with open(os.path.join(keydir, name), "rb") as file:
-            found[name] = file.read()
+        found[name] = read(os.path.join(keydir, name))
     return found
 
 
@@ -185,13 +178,11 @@ def test_temporary_file_in_the_way(makekey, printkey, folder):
     keydir = folder + "/k"
     os.mkdir(keydir)
     target = folder + "/victim"
-    with open(target, "w", encoding="ascii") as file:
-        file.write("precious")
+    write(target, "precious")
     for name in FILES:
         os.symlink(target, f"{keydir}/{name if name[0] == '.' else '.' + name}.tmp")
     assert makekey(keydir).returncode == 0
-    with open(target, encoding="ascii") as file:
-        assert file.read() == "precious"
+    assert read_text(target) == "precious"
     assert makekey(keydir).returncode == 0
     assert_valid(keydir, printkey)
 

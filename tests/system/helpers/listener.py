@@ -37,9 +37,14 @@ class Listener:
         return self.proc.wait(PATIENCE_SECONDS)
 
     def close(self):
-        for pid in [*proc.descendants(self.proc.pid), self.proc.pid]:
-            kill(pid)
-        self.proc.wait(PATIENCE_SECONDS)
+        kill_all(self.proc)
+
+
+def kill_all(process):
+    """The process and all that it has started."""
+    for pid in [*proc.descendants(process.pid), process.pid]:
+        kill(pid)
+    process.wait(PATIENCE_SECONDS)
 
 
 def echoes(client):

@@ -139,6 +139,7 @@ class Namespace:
         self.proc.kill()
         self.proc.wait()
         self.proc.stdout.close()
+        shutil.rmtree(self.folder)
 
 
 class Inhabitant(OpenSSH):

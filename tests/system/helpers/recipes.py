@@ -12,6 +12,7 @@ import subprocess
 from daemon import run
 from namespace import tree
 from site_setup import PROJECT
+from whole_files import read_text, write
 
 PACKAGING = os.path.join(PROJECT, "packaging")
 # What Meson and packaging/cross unpack, perhaps at this moment.
@@ -19,24 +20,13 @@ UNPACKED = shutil.ignore_patterns("libsodium-*", "check-*", "packagecache", "__p
 SOURCES = ("LICENSE", "crypto", "man", "meson.build", "meson_options.txt", "packaging", "src", "subprojects")
 
 
-def read(path):
-    with open(path, encoding="utf-8") as file:
-        return file.read()
-
-
 def version():
-    return re.search(r"version: '([^']+)'", read(os.path.join(PROJECT, "meson.build")))[1]
+    return re.search(r"version: '([^']+)'", read_text(os.path.join(PROJECT, "meson.build")))[1]
 
 
 def page():
     """The address of the project's page."""
-    return re.search(r"^page = '([^']+)'$", read(os.path.join(PROJECT, "meson.build")), re.M)[1]
-
-
-def write(path, text, mode=0o755):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(path, mode)
+    return re.search(r"^page = '([^']+)'$", read_text(os.path.join(PROJECT, "meson.build")), re.M)[1]
 
 
 class Place:
@@ -76,7 +66,7 @@ esac
 """)
 
     def stub(self, name, text):
-        write(os.path.join(self.bin, name), "#!/bin/sh\n" + text)
+        write(os.path.join(self.bin, name), "#!/bin/sh\n" + text, mode=0o755)
 
     def run(self, command, **variables):
         environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": self.path, **variables}
@@ -110,14 +100,14 @@ esac
                          "cd recipe; makepkg --nodeps --nocheck --skipinteg --nocolor --config $0/etc/makepkg.conf", found],
                         PACMAN="true", **tools)
         os.makedirs(self.root + "/var/lib/pacman")
-        write(self.path + "/pacman.conf", "[options]\nArchitecture = auto\nLocalFileSigLevel = Never\n", 0o644)
+        write(self.path + "/pacman.conf", "[options]\nArchitecture = auto\nLocalFileSigLevel = Never\n")
         self.run(["pacman", "--config", "pacman.conf", "--root", self.root, "--cachedir", self.path, "--noconfirm",
                   "--noscriptlet", "-ddU", *glob.glob(self.path + "/recipe/*.pkg.tar.gz")], **tools)
         return said
 
     def make(self, makefile, *targets):
         path = os.path.join(self.path, "Makefile")
-        write(path, makefile, 0o644)
+        write(path, makefile)
         return self.run(["make", "--no-print-directory", "-s", *targets])
 
     def files(self):
@@ -128,7 +118,7 @@ esac
         return found
 
     def read(self, path):
-        return read(self.root + path)
+        return read_text(self.root + path)
 
 
 class Started:
@@ -149,4 +139,4 @@ class Started:
 
 
 def words_of(path):
-    return shlex.split(read(path))
+    return shlex.split(read_text(path))

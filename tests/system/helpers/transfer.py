@@ -9,6 +9,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, run
+from whole_files import write
 
 MEBIBYTE = 1 << 20
 
@@ -25,8 +26,7 @@ def make_tree(top, big_bytes=3 * MEBIBYTE + 17):
     os.makedirs(os.path.join(top, "sub dir", "deep"))
     for name, data in {"empty": b"", "big": os.urandom(big_bytes), "run.sh": b"#!/bin/sh\n",
                        "sub dir/umläut 'x' [1]": b"text\r\n\0\xff" * 999, "sub dir/deep/one": b"1"}.items():
-        with open(os.path.join(top, name), "wb") as file:
-            file.write(data)
+        write(os.path.join(top, name), data)
     os.chmod(os.path.join(top, "run.sh"), 0o751)
     for name in ("run.sh", "sub dir/deep/one", "sub dir/deep"):
         os.utime(os.path.join(top, name), (1_111_111_111, 1_234_567_890))
@@ -46,21 +46,6 @@ def keeps(left, right, names=("run.sh", "sub dir/deep/one", "sub dir/deep")):
         found = [os.lstat(os.path.join(top, name)) for name in names]
         return [(stat.S_IMODE(info.st_mode), int(info.st_mtime)) for info in found]
     return marks(left) == marks(right)
-
-
-def read(path):
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def write(path, data, owner=None, mode=None):
-    with open(path, "wb") as file:
-        file.write(data)
-    if owner:
-        os.chown(path, owner.pw_uid, owner.pw_gid)
-    if mode is not None:
-        os.chmod(path, mode)
-    return path
 
 
 class Far:
@@ -88,7 +73,7 @@ class Far:
     def names(self):
         return sorted(os.listdir(self.path))
 
-    def remove(self):
+    def close(self):
         shutil.rmtree(self.path)
 
 
