@@ -38,9 +38,7 @@ def test_versions_that_are_fine(client, version, end):
     raw.read_version()
     raw.send(raw.kexinit())
     raw.read_kexinit()
-    raw.begin_strict()
-    raw.finish_kex()
-    raw.login()
+    raw.finish_kex().login()
 
 
 @pytest.mark.parametrize("hello", [
@@ -143,9 +141,7 @@ def test_everything_in_one_segment(client):
     raw.send_raw(raw.version + b"\r\n" + raw.sealed(raw.kexinit()))
     raw.read_version()
     raw.read_kexinit()
-    raw.begin_strict()
-    raw.finish_kex()
-    raw.login()
+    raw.finish_kex().login()
 
 
 def test_version_in_pieces(client):
@@ -158,9 +154,7 @@ def test_version_in_pieces(client):
     raw.send_raw(b"\n" + raw.sealed(raw.kexinit()))
     raw.read_version()
     raw.read_kexinit()
-    raw.begin_strict()
-    raw.finish_kex()
-    raw.login()
+    raw.finish_kex().login()
 
 
 def test_version_reaches_the_log_escaped(dial):
@@ -190,9 +184,7 @@ def test_mac_and_language_do_not_matter(client):
     """Clients may list any MAC and language, because the cipher needs no MAC."""
     raw = client().greet()
     raw.send(raw.kexinit(mac_up=[b"hmac-sha1"], mac_down=[], language_up=[b"de"]))
-    raw.begin_strict()
-    raw.finish_kex()
-    raw.login()
+    raw.finish_kex().login()
 
 
 def test_socket_closed_in_the_middle(client):

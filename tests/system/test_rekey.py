@@ -88,8 +88,7 @@ def test_whole_exchange_in_one_segment(client):
     raw = client().login()
     raw.send(raw.kexinit(), raw.ecdh_init(CURVE))
     raw.read_kexinit()
-    raw.take_keys()
-    raw.open()
+    raw.take_keys().open()
 
 
 def test_output_under_way(client):
@@ -148,8 +147,7 @@ def test_harmless_messages_during_a_later_exchange(client, message):
     raw.send(raw.kexinit(), message)
     raw.read_kexinit()
     raw.send(message, raw.ecdh_init(), message)
-    raw.take_keys()
-    raw.open()
+    raw.take_keys().open()
 
 
 PENDING = [pytest.param("-i", "1", "idle for 1 s", id="idle"),
@@ -197,8 +195,7 @@ def test_wrong_guess_in_a_rekey(client):
     raw.kex_names = [b"ecdh-sha2-nistp256", CURVE]
     raw.send(raw.kexinit(follows=True), bytes([30]) + string(os.urandom(65)), raw.ecdh_init(CURVE))
     raw.read_kexinit()
-    raw.take_keys()
-    raw.open()
+    raw.take_keys().open()
 
 
 def test_packets_sealed_with_old_keys(client, refused):

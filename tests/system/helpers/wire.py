@@ -242,6 +242,8 @@ class Wire:
         fields = Fields(payload, 17)
         self.server_lists = {name: fields.names() for name in KEXINIT_LISTS}
         self.server_kexinit = payload
+        if self.exchanges == 0:
+            self.strict = self.want_strict and STRICT_SERVER in self.server_lists["kex"]
         return self.server_lists
 
     def ecdh_init(self, name=None):
@@ -290,10 +292,6 @@ class Wire:
             key += digest(secret + key).digest()
         return key[:64]
 
-    def begin_strict(self):
-        if self.exchanges == 0:
-            self.strict = self.want_strict and STRICT_SERVER in self.server_lists["kex"]
-
     def newkeys(self):
         """The sealed NEWKEYS as bytes; what is sealed after it uses the new keys."""
         out = self.sealed(bytes([NEWKEYS]))
@@ -313,10 +311,11 @@ class Wire:
         self.read_ecdh_reply()
         self.send_raw(self.newkeys())
         self.read_newkeys()
+        return self
 
     def finish_kex(self):
         self.send(self.ecdh_init())
-        self.take_keys()
+        return self.take_keys()
 
     def greet(self):
         """Both identifications and the server's KEXINIT."""
@@ -331,9 +330,7 @@ class Wire:
         self.read_version()
         self.send(self.kexinit())
         self.read_kexinit()
-        self.begin_strict()
-        self.finish_kex()
-        return self
+        return self.finish_kex()
 
     def answer_rekey(self, payload):
         self.read_kexinit(payload)

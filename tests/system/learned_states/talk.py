@@ -113,7 +113,6 @@ class Talk(Client):
         number = payload[0]
         if number == wire.KEXINIT:
             self.read_kexinit(payload)
-            self.begin_strict()
         elif number == wire.ECDH_REPLY:
             self.read_ecdh_reply(payload)
         elif number == wire.NEWKEYS:
