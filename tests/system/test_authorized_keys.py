@@ -44,8 +44,10 @@ def place(site, authorize):
         os.chown(site.user.pw_dir, site.user.pw_uid, site.user.pw_gid)
 
 
-def assert_named(event, path, mode=None, owner=None):
+def assert_refused_for(found, path, mode=None, owner=None):
     """The log names the path and what is wrong with it."""
+    answer, event = found
+    assert answer == REFUSED
     assert event["verdict"] == "refused" and event["path"] == os.path.realpath(path), event
     if mode is not None:
         assert int(event["mode"], 8) == mode, event
@@ -74,9 +76,7 @@ def test_file_with_a_lease(attempt, site, place, tmp_path, which):
 def test_file_that_others_may_write(attempt, place, mode):
     """A file that others can write is refused, because they could add their key."""
     os.chmod(place, mode)
-    answer, event = attempt()
-    assert answer == REFUSED
-    assert_named(event, place, mode)
+    assert_refused_for(attempt(), place, mode)
 
 
 @pytest.mark.parametrize("mode", [0o400, 0o600, 0o644, 0o755])
@@ -93,9 +93,7 @@ def test_folder_that_others_may_write(attempt, place, site, which, mode):
     """A folder that others can write is refused, because they could replace the file."""
     folder = os.path.dirname(place) if which == ".ssh" else site.user.pw_dir
     os.chmod(folder, mode)
-    answer, event = attempt()
-    assert answer == REFUSED
-    assert_named(event, folder, mode)
+    assert_refused_for(attempt(), folder, mode)
 
 
 @pytest.mark.root
@@ -105,9 +103,7 @@ def test_owner(attempt, place, site, which):
     path = {"file": place, ".ssh": os.path.dirname(place), "home": site.user.pw_dir}[which]
     os.chown(path, 1, 1)
     os.chmod(path, 0o755)
-    answer, event = attempt()
-    assert answer == REFUSED
-    assert_named(event, path, 0o755, 1)
+    assert_refused_for(attempt(), path, 0o755, 1)
 
 
 @pytest.mark.root
@@ -123,9 +119,7 @@ def test_file_that_only_root_may_read(attempt, place):
     """A file that the user can't read is not read with root's rights."""
     os.chown(place, 0, 0)
     os.chmod(place, 0o600)
-    answer, event = attempt()
-    assert answer == REFUSED
-    assert_named(event, place)
+    assert_refused_for(attempt(), place)
 
 
 @pytest.mark.root
@@ -139,12 +133,11 @@ def test_file_that_only_a_group_may_read(attempt, place, site, group, launched):
     os.chown(place, 0, gid)
     os.chmod(place, 0o640)
     launch = ["setpriv", "--groups", f"0,{grp.getgrnam(launched).gr_gid}"]
-    answer, event = attempt(started={"launch": launch})
+    found = attempt(started={"launch": launch})
     if mine:
-        assert answer[0] == USERAUTH_SUCCESS
+        assert found[0][0] == USERAUTH_SUCCESS
     else:
-        assert answer == REFUSED
-        assert_named(event, place)
+        assert_refused_for(found, place)
 
 
 @pytest.mark.root
@@ -166,9 +159,7 @@ def test_link_to_an_unsafe_folder(attempt, place, site):
     os.chown(target, site.user.pw_uid, site.user.pw_gid)
     os.unlink(place)
     os.symlink(target, place)
-    answer, event = attempt()
-    assert answer == REFUSED
-    assert_named(event, open_folder, 0o777)
+    assert_refused_for(attempt(), open_folder, 0o777)
 
 
 def test_link_to_a_safe_file(attempt, place):

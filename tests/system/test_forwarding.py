@@ -17,6 +17,8 @@ AUDIBLE = ["LogLevel=INFO"]
 
 
 def notes(server):
+    """Of connections that are over."""
+    assert server.wait_idle()
     return [event["text"] for event in server.log.events("net")]
 
 
@@ -25,7 +27,6 @@ def test_a_connection_through_the_server(ssh, server):
     done = ssh(flags=["-W", "127.0.0.1:9"], options=AUDIBLE)
     assert done.returncode != 0
     assert "administratively prohibited: this server has no forwarding" in done.stderr, done.stderr
-    assert server.wait_idle()
     assert notes(server) == ["no port forwarding (ssh -J, -L, -W)"]
 
 
@@ -35,7 +36,6 @@ def test_jump_host(ssh, server):
     done = ssh("true", options=[f"ProxyCommand={jump}"])
     assert done.returncode == 255
     assert "administratively prohibited" in done.stderr, done.stderr
-    assert server.wait_idle()
     assert notes(server) == ["no port forwarding (ssh -J, -L, -W)"]
 
 
@@ -67,7 +67,6 @@ def test_local_forwarding_is_logged_once(ssh, server, site, kind):
         if kind == "socket":
             os.unlink(path)
     assert out == b"still here"
-    assert server.wait_idle()
     assert notes(server) == ["no port forwarding (ssh -J, -L, -W)"]
 
 
@@ -77,7 +76,6 @@ def test_remote_forwarding(ssh, server, target, text):
     done = ssh("echo", "still here", flags=["-R", target], options=AUDIBLE)
     assert done.stdout == "still here\n"
     assert "remote port forwarding failed" in done.stderr, done.stderr
-    assert server.wait_idle()
     assert notes(server) == [text]
 
 
@@ -94,9 +92,7 @@ def test_agent_and_x11(ssh, server, site):
         agent.shutdown(socket.SHUT_RDWR)
     os.unlink(path)
     assert done.stdout == ".\n", done.stderr
-    assert server.wait_idle()
-    assert set(notes(server)) == {"no X11 forwarding (ssh -X)", "no agent forwarding (ssh -A)"}
-    assert len(notes(server)) == 2
+    assert sorted(notes(server)) == ["no X11 forwarding (ssh -X)", "no agent forwarding (ssh -A)"]
 
 
 def hang_up(agent):
@@ -112,5 +108,4 @@ def test_quiet(serve, site):
     server = serve("-q")
     done = run(OpenSSH(site, server.port).command(flags=["-W", "127.0.0.1:9"]), stdin=subprocess.DEVNULL)
     assert done.returncode != 0
-    assert server.wait_idle()
     assert notes(server) == []
