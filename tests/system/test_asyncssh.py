@@ -57,17 +57,15 @@ def test_rekey_all_the_time(talk):
     """A client that rekeys every few kilobytes loses neither data nor the connection."""
     data = os.urandom(3_000_000)
 
-    async def conversation(connection):
-        return await connection.run("cat", input=data, encoding=None)
-    done = talk(conversation, rekey_bytes=50_000)
+    done = talk(lambda connection: connection.run("cat", input=data, encoding=None), rekey_bytes=50_000)
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(data).digest()
 
 
-def test_rekey_by_time_on_an_idle_session(talk):
-    """A rekey on an idle connection works."""
-    async def conversation(connection):
-        return await connection.run("sleep 2.5; echo done")
-    assert talk(conversation, rekey_seconds=1).stdout == "done\n"
+@pytest.mark.parametrize("options", [{"rekey_seconds": 1}, {"keepalive_interval": "0.5", "keepalive_count_max": 1}],
+                         ids=["rekey", "keepalives"])
+def test_idle_session(talk, options):
+    """A rekey on an idle connection works, and the server answers keepalives, so that the client does not close it."""
+    assert talk(lambda connection: connection.run("sleep 2.5; echo done"), **options).stdout == "done\n"
 
 
 def test_terminal_and_signal(talk):
@@ -90,9 +88,8 @@ def test_terminal_and_signal(talk):
 
 def test_environment(talk):
     """Allowed variables that a program sets arrive, and no others."""
-    async def conversation(connection):
-        return await connection.run("env", env={"LANG": "C", "SECRET": "x"})
-    assert "LANG=C\n" in (text := talk(conversation).stdout) and "SECRET" not in text
+    text = talk(lambda connection: connection.run("env", env={"LANG": "C", "SECRET": "x"})).stdout
+    assert "LANG=C\n" in text and "SECRET" not in text
 
 
 def test_sftp(talk, site, tmp_path):
@@ -107,13 +104,6 @@ def test_sftp(talk, site, tmp_path):
             await sftp.remove(far + "/file")
     talk(conversation)
     assert (tmp_path / "down").read_bytes() == data
-
-
-def test_keepalive(talk):
-    """The server answers keepalives, so that the client does not close the connection."""
-    async def conversation(connection):
-        return await connection.run("sleep 2.2; echo alive")
-    assert talk(conversation, keepalive_interval="0.5", keepalive_count_max=1).stdout == "alive\n"
 
 
 def test_refusals(talk):

@@ -57,19 +57,14 @@ def test_verdicts_of_steady_rows(ours, theirs, better, verdict):
 @pytest.mark.parametrize("ratio, low, high, better, verdict", [
     (0.10, 0.07, 0.12, "less", "ahead, size noisy"), (0.10, 0.07, 0.12, "more", "behind, size noisy"),
     (3.00, 2.00, 4.00, "less", "behind, size noisy"), (0.80, 0.50, 1.10, "less", "noisy"),
-    (1.50, 1.00, 2.00, "less", "noisy")])
+    (1.50, 1.00, 2.00, "less", "noisy"),
+    # Noise begins where two runs would differ by 15 percent.
+    (0.50, 0.46, 0.54, "less", "ahead"), (0.50, 0.44, 0.52, "less", "ahead, size noisy"),
+    (0.50, 0.48, 0.56, "less", "ahead, size noisy"),
+    # An interval around one.
+    (0.96, 0.91, 1.01, "less", "level")])
 def test_a_noisy_row_has_a_side_only_where_its_interval_is_on_one(ratio, low, high, better, verdict):
     assert stats.verdict({"ratio": ratio, "low": low, "high": high, "rounds": 9}, better) == verdict
-
-
-@pytest.mark.parametrize("low, high, verdict", [
-    (0.46, 0.54, "ahead"), (0.44, 0.52, "ahead, size noisy"), (0.48, 0.56, "ahead, size noisy")])
-def test_noise_begins_where_two_runs_would_differ_by_15_percent(low, high, verdict):
-    assert stats.verdict({"ratio": 0.5, "low": low, "high": high, "rounds": 9}, "less") == verdict
-
-
-def test_an_interval_around_one_is_level():
-    assert stats.verdict({"ratio": 0.96, "low": 0.91, "high": 1.01, "rounds": 9}, "less") == "level"
 
 
 def test_too_few_rounds_are_judged_only_where_nothing_varies():
@@ -212,19 +207,12 @@ def test_a_change_of_ours_is_seen(better, verdict):
     assert compare.judge(new, changed, 9) == verdict
 
 
-def test_a_machine_that_is_twice_as_slow_changes_nothing():
-    new, changed = pair(50, 100, 100, 200)
-    assert compare.judge(new, changed, 9) == "unchanged"
-
-
-def test_a_noisy_change_is_called_so():
-    new, changed = pair(50, 100, 30, 100, share=0.9)
-    assert compare.judge(new, changed, 9) == "noisy"
-
-
-def test_a_change_in_too_few_rounds_is_none():
-    new, changed = pair(50, 100, 40, 100)
-    assert compare.judge(new, changed, 2) == "too few rounds"
+@pytest.mark.parametrize("ours, theirs, share, rounds, verdict", [
+    pytest.param(100, 200, 0.02, 9, "unchanged", id="a machine that is twice as slow"),
+    pytest.param(30, 100, 0.9, 9, "noisy", id="noise"), pytest.param(40, 100, 0.02, 2, "too few rounds", id="few rounds")])
+def test_what_is_no_change(ours, theirs, share, rounds, verdict):
+    new, changed = pair(50, 100, ours, theirs, share)
+    assert compare.judge(new, changed, rounds) == verdict
 
 
 def test_a_row_without_peers_is_compared_as_it_is():

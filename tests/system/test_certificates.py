@@ -308,16 +308,12 @@ def test_unknown_critical_option(visit, ca, trust):
         assert event["option"].startswith("limit@example.org"), event
 
 
-def test_unknown_extension(visit, ca, trust):
-    """A certificate with an unknown extension is accepted, as other servers may use it."""
+@pytest.mark.parametrize("option", ["extension:more@example.org=x", "verify-required"])
+def test_options_without_effect(visit, ca, trust, option):
+    """A certificate with an unknown extension is accepted, as other servers may use it. verify-required has no effect on
+    a plain key, so a fleet can sign all keys with it."""
     trust(ca)
-    visit().works(ca.sign("-O", "extension:more@example.org=x"))
-
-
-def test_verify_required_on_a_plain_key(visit, ca, trust):
-    """verify-required in a certificate has no effect on a plain key, so a fleet can sign all keys with it."""
-    trust(ca)
-    visit().works(ca.sign("-O", "verify-required"))
+    visit().works(ca.sign("-O", option))
 
 
 # ---- the log ----------------------------------------------------------------------------------

@@ -60,12 +60,14 @@ def test_deadline_while_a_client_keeps_talking(client):
     raw.line.assert_over()
 
 
-def test_deadline_is_off_after_login(client):
-    """Sessions go on after the login deadline."""
-    raw = client("-t", "4")
-    raw.login()
-    channel = raw.exec("sleep 4.2; echo survived")
-    assert channel.wait_closed().output == b"survived\n"
+@pytest.mark.parametrize("flags, command, output", [
+    pytest.param(["-t", "4"], "sleep 4.2; echo survived", b"survived\n", id="login deadline"),
+    pytest.param(["-i", "2"], "for i in 1 2 3 4 5 6; do sleep 0.4; echo $i; done", b"1\n2\n3\n4\n5\n6\n", id="a line at times"),
+    pytest.param([], "sleep 2.5; echo still", b"still\n", id="no flag")])
+def test_sessions_that_go_on(client, flags, command, output):
+    """A session outlives the login deadline; one whose program prints a line now and then is not idle; and without -i a
+    quiet one stays open."""
+    assert client(*flags).login().exec(command).wait_closed().output == output
 
 
 @pytest.mark.parametrize("seconds", ["2147484", "4294968", "6442451", "8640000"])
@@ -97,13 +99,6 @@ def test_idle_limit_counts_from_the_login_on(client):
     raw = client("-i", "1").login()
     assert seconds_until_end(raw, start) > 1 - CLOCK_SECONDS
     raw.line.assert_over()
-
-
-def test_output_is_not_idle(client):
-    """A program that prints a line now and then is not idle."""
-    raw = client("-i", "2").login()
-    channel = raw.exec("for i in 1 2 3 4 5 6; do sleep 0.4; echo $i; done")
-    assert channel.wait_closed().output == b"1\n2\n3\n4\n5\n6\n"
 
 
 def test_input_is_not_idle(client):
@@ -308,10 +303,3 @@ def test_no_tcp_no_keepalive(client):
         raw = client(started={"pair": (ours, theirs)}).login()
         assert seen.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 0
         assert raw.exec("echo in").wait_closed().output == b"in\n"
-
-
-def test_no_idle_limit_by_default(client):
-    """Without -i a quiet session stays open."""
-    raw = client().login()
-    channel = raw.exec("sleep 2.5; echo still")
-    assert channel.wait_closed().output == b"still\n"

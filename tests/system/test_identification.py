@@ -134,24 +134,15 @@ def test_byte_by_byte(client):
     assert channel.wait_closed().output == b"slow"
 
 
-def test_everything_in_one_segment(client):
-    """A client that sends identification and KEXINIT together is served without a wait."""
+@pytest.mark.parametrize("before", [(), (b"SSH-2.0-R", b"aw_1\r")], ids=["one", "three"])
+def test_segments_of_the_beginning(client, before):
+    """A client that sends identification and KEXINIT together is served without a wait. An identification line in several
+    segments is read whole."""
     raw = client()
-    raw.server_version = None
-    raw.send_raw(raw.version + b"\r\n" + raw.sealed(raw.kexinit()))
-    raw.read_version()
-    raw.read_kexinit()
-    raw.finish_kex().login()
-
-
-def test_version_in_pieces(client):
-    """An identification line in two segments is read whole."""
-    raw = client()
-    raw.send_raw(b"SSH-2.0-R")
-    time.sleep(0.1)
-    raw.send_raw(b"aw_1\r")
-    time.sleep(0.1)
-    raw.send_raw(b"\n" + raw.sealed(raw.kexinit()))
+    for piece in before:
+        raw.send_raw(piece)
+        time.sleep(0.1)
+    raw.send_raw((raw.version + b"\r\n").removeprefix(b"".join(before)) + raw.sealed(raw.kexinit()))
     raw.read_version()
     raw.read_kexinit()
     raw.finish_kex().login()

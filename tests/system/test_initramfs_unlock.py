@@ -109,6 +109,14 @@ def asking(tmp_path, closing):
     return closing(Asking(tmp_path))
 
 
+def typed(asking, name, text):
+    """A terminal where this is typed at the question for a device."""
+    terminal = Terminal([asking.script])
+    terminal.read_until(f"disk {name}: ")
+    terminal.type(text + "\n")
+    return terminal
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("text", ["right", "right\n", "right\nmore\n"])
 def test_one_line_for_all_devices(asking, text):
@@ -161,18 +169,19 @@ def test_terminal_asks_for_a_late_device(asking):
 
 
 @pytest.mark.root
-def test_device_that_never_asks(asking):
-    """The wait for a device is limited, and the login does not say that all is unlocked."""
+@pytest.mark.parametrize("state, told", [("sets_up", "waits for two "), ("gives_up", "given up two ")])
+def test_device_that_never_asks(asking, state, told):
+    """The wait for a device is limited. A question for another one is answered, and the login does not say that all is
+    unlocked; nor does it if the boot has given up a device."""
     asking.limit_rounds(2)
     asking.ask("one", "right")
-    asking.sets_up("two")
+    getattr(asking, state)("two")
     done = run([asking.script], input="right")
-    assert done.returncode == 1 and "waits for two " in done.stderr and "Unlocked" not in done.stderr, done.stderr
+    assert asking.statuses() == [0]
+    assert done.returncode == 1 and told in done.stderr and "Unlocked" not in done.stderr, done.stderr
     asking.ask("three", "right")
-    terminal = Terminal([asking.script])
-    terminal.read_until("disk three: ")
-    terminal.type("right\n")
-    terminal.read_until("waits for two ")
+    terminal = typed(asking, "three", "right")
+    terminal.read_until(told)
     terminal.read_all()
     assert terminal.proc.returncode == 1
 
@@ -232,9 +241,7 @@ def test_typed_between_two_questions(asking):
     hold = os.path.join(asking.folder, "hold")
     with open(hold, "w", encoding="ascii"):
         pass
-    terminal = Terminal([asking.script])
-    terminal.read_until("disk one: ")
-    terminal.type("wrong\n")
+    terminal = typed(asking, "one", "wrong")
     assert proc.wait_until(lambda: "ask.one0" not in os.listdir(asking.folder), PATIENCE_SECONDS)
     terminal.type("right\n")
     os.unlink(hold)
@@ -262,9 +269,7 @@ def test_typing_is_shown_again(asking, number, asked):
 def test_terminal_after_the_last_try(asking):
     """After the last wrong passphrase the terminal reports the failure."""
     asking.ask("one", "right", 1)
-    terminal = Terminal([asking.script])
-    terminal.read_until("disk one: ")
-    terminal.type("wrong\n")
+    terminal = typed(asking, "one", "wrong")
     terminal.read_until("not asked for again")
     terminal.read_all()
     assert terminal.proc.returncode == 1
@@ -290,20 +295,3 @@ def test_boot_that_was_given_up_without_a_terminal(asking):
     asking.gives_up("cryptroot")
     done = run([asking.script], input="yes\n")
     assert done.returncode == 1 and "given up cryptroot " in done.stderr and not os.path.exists(asking.told)
-
-
-@pytest.mark.root
-def test_one_given_up_device_is_not_the_other(asking):
-    """A question for another device is still answered, and the login does not say that all is unlocked."""
-    asking.gives_up("one")
-    asking.ask("two", "right")
-    done = run([asking.script], input="right")
-    assert asking.statuses() == [0]
-    assert done.returncode == 1 and "given up one " in done.stderr and "Unlocked" not in done.stderr, done.stderr
-    asking.ask("three", "right")
-    terminal = Terminal([asking.script])
-    terminal.read_until("disk three: ")
-    terminal.type("right\n")
-    terminal.read_until("given up one ")
-    terminal.read_all()
-    assert terminal.proc.returncode == 1

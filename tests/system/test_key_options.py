@@ -260,16 +260,17 @@ def test_environment_under_a_forced_command(serve, site, allow):
 
 # ---- what is never given ----------------------------------------------------------------------
 
-FORWARDING = ["port-forwarding", "no-port-forwarding", "agent-forwarding", "no-agent-forwarding", "X11-forwarding",
-              "no-X11-forwarding", "user-rc", "no-user-rc", 'permitopen="127.0.0.1:*"', 'permitopen="[::1]:22"',
-              'permitlisten="8080"',
-              'permitlisten="localhost:8080"', 'permitlisten="*:8080"', 'tunnel="0"', 'tunnel="any"',
-              'permitopen="127.0.0.1:1",permitopen="127.0.0.1:2"']
+WITHOUT_EFFECT = ["port-forwarding", "no-port-forwarding", "agent-forwarding", "no-agent-forwarding", "X11-forwarding",
+                  "no-X11-forwarding", "user-rc", "no-user-rc", 'permitopen="127.0.0.1:*"', 'permitopen="[::1]:22"',
+                  'permitlisten="8080"', 'permitlisten="localhost:8080"', 'permitlisten="*:8080"', 'tunnel="0"',
+                  'tunnel="any"', 'permitopen="127.0.0.1:1",permitopen="127.0.0.1:2"', "no-touch-required", "verify-required",
+                  "no-touch-required,verify-required"]
 
 
-@pytest.mark.parametrize("options", FORWARDING)
-def test_options_about_forwarding(ssh, allow, options):
-    """Lines with options about forwarding are accepted, as files from OpenSSH have them."""
+@pytest.mark.parametrize("options", WITHOUT_EFFECT)
+def test_options_without_effect(ssh, allow, options):
+    """Options about forwarding are accepted, as files from OpenSSH have them, and those of FIDO keys on plain keys, so
+    that a file can have them on all lines."""
     allow(options)
     ssh.works()
 
@@ -304,13 +305,6 @@ def test_no_x11_is_forwarded(ssh, allow):
     allow("X11-forwarding")
     done = ssh("echo", "[$DISPLAY]", flags=["-Y"], env={**os.environ, "DISPLAY": "127.0.0.1:99"})
     assert done.stdout == "[]\n"
-
-
-@pytest.mark.parametrize("options", ["no-touch-required", "verify-required", "no-touch-required,verify-required"])
-def test_options_of_fido_keys_on_a_plain_key(ssh, allow, options):
-    """Options for FIDO keys have no effect on plain keys, so a file can have them on all lines."""
-    allow(options)
-    ssh.works()
 
 
 def test_authority_does_not_log_in_itself(allow, assert_refused):

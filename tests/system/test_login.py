@@ -41,20 +41,12 @@ def test_probe_then_sign(knock, hostbound):
     assert raw.exec("echo in").wait_closed().output == b"in\n"
 
 
-def test_none_names_the_methods(knock):
-    """The method "none" is answered with the list of methods."""
-    raw = knock()
-    assert raw.auth_answer(raw.userauth(b"none")) == REFUSED
-    raw.send(raw.publickey())
-    raw.expect(USERAUTH_SUCCESS)
-
-
 @pytest.mark.parametrize("method,rest", [
-    (b"password", b"\0" + string(b"secret")), (b"keyboard-interactive", string(b"") * 2),
+    (b"none", b""), (b"password", b"\0" + string(b"secret")), (b"keyboard-interactive", string(b"") * 2),
     (b"hostbased", string(b"ssh-ed25519") + string(b"x") * 4), (b"gssapi-with-mic", u32(1) + string(b"x")),
     (b"", b""), (b"publickey-hostbound", b""), (b"x" * 5000, b"y" * 5000)])
 def test_other_methods(knock, method, rest):
-    """Passwords and unknown methods are refused, and the client may go on with a key."""
+    """Passwords, "none" and unknown methods are answered with the list of methods, and the client may go on with a key."""
     raw = knock()
     assert raw.auth_answer(raw.userauth(method, rest)) == REFUSED
     raw.send(raw.publickey())
@@ -210,11 +202,17 @@ def test_before_the_service_request(client, refused, name):
     refused(raw, PROTOCOL_ERROR)
 
 
-@pytest.mark.parametrize("name", [name for name in BEFORE_SERVICE if name != "login"])
+# A second service request would begin a new count.
+BEFORE_LOGIN = {**BEFORE_SERVICE, "service request": bytes([SERVICE_REQUEST]) + string(b"ssh-userauth"),
+                "long ping": bytes([PING]) + string(b"x" * 1000)}
+del BEFORE_LOGIN["login"]
+
+
+@pytest.mark.parametrize("name", BEFORE_LOGIN)
 def test_before_login(knock, refused, name):
     """Between the service request and the login nothing that needs a login is accepted, and no message of a server."""
     raw = knock()
-    raw.send(BEFORE_SERVICE[name])
+    raw.send(BEFORE_LOGIN[name])
     end = refused(raw, PROTOCOL_ERROR)
     assert end["user"] in ("", "-")
 
@@ -238,25 +236,11 @@ def test_other_service(client, refused, service):
     refused(raw, SERVICE_NOT_AVAILABLE)
 
 
-def test_service_request_twice(knock, refused):
-    """A second service request ends the connection, so it resets no count."""
-    raw = knock()
-    raw.send(bytes([SERVICE_REQUEST]) + string(b"ssh-userauth"))
-    refused(raw, PROTOCOL_ERROR)
-
-
 def test_login_for_another_service(knock, refused):
     """A login for another service than ssh-connection is refused."""
     raw = knock()
     raw.send(raw.userauth(b"none", service=b"ssh-agent"))
     refused(raw, SERVICE_NOT_AVAILABLE)
-
-
-def test_ping_before_login(knock, refused):
-    """PING before the login ends the connection."""
-    raw = knock()
-    raw.send(bytes([PING]) + string(b"x" * 1000))
-    refused(raw, PROTOCOL_ERROR)
 
 
 # ---- limits -----------------------------------------------------------------------------------
@@ -273,26 +257,21 @@ def attempts_until_end(raw, request):
     raise AssertionError("no end of attempts")
 
 
-@pytest.mark.parametrize("flags,limit", [((), 6), (("-m", "1"), 1), (("-m", "3"), 3)])
-def test_attempts_are_counted(knock, flags, limit):
-    """After -m refused signatures the connection ends."""
+PROBE, OTHER_PROBE = {"sign": False}, {"sign": False, "algorithm": b"ssh-rsa", "blob": b"\0\0\0\7ssh-rsa"}
+
+
+@pytest.mark.parametrize("flags,how,limit", [
+    ((), {}, 6), (("-m", "1"), {}, 1), (("-m", "3"), {}, 3), (("-m", "1"), PROBE, REFUSED_PROBES),
+    (("-m", "1"), OTHER_PROBE, REFUSED_PROBES)])
+def test_attempts_are_counted(knock, flags, how, limit):
+    """After -m refused signatures the connection ends. Refused probes have a count of their own, whatever -m says and
+    whatever the type of the keys."""
     raw = knock(*flags)
-    count, reason = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key()))
+    count, reason = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key(), **how))
     assert (count, reason) == (limit - 1, NO_MORE_METHODS)
     raw.sock.close()
     raw.line.assert_over()
     assert len(raw.line.log.events("login")) == limit
-
-
-@pytest.mark.parametrize("key", [{}, {"algorithm": b"ssh-rsa", "blob": b"\0\0\0\7ssh-rsa"}])
-def test_probes_are_counted(knock, key):
-    """Refused probes have a count of their own, whatever -m says and whatever the type of the keys."""
-    raw = knock("-m", "1")
-    count, reason = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key(), sign=False, **key))
-    assert (count, reason) == (REFUSED_PROBES - 1, NO_MORE_METHODS)
-    raw.sock.close()
-    raw.line.assert_over()
-    assert len(raw.line.log.events("login")) == REFUSED_PROBES
 
 
 def test_full_agent(knock):

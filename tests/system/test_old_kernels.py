@@ -310,18 +310,13 @@ def test_best_available_without_seccomp(old_client, mode):
     assert event["missing"] == "seccomp" and "seccomp" not in event["layers"].split(",")
 
 
-def test_no_signalfd(dial, without, mode):
-    """Without signalfd the server ends with an error instead of waiting for ever."""
-    line = dial(mode=mode, launch=without("signalfd4,signalfd"))
+@pytest.mark.parametrize("names, event, field, words", [
+    ("signalfd4,signalfd", "end", "reason", "could not be set up"), ("socketpair", "trouble", "what", "socket pair")])
+def test_no_signalfd_and_no_local_sockets(dial, without, mode, names, event, field, words):
+    """Without signalfd, or Unix sockets, the server ends with an error before the first byte, and does not wait for ever."""
+    line = dial(mode=mode, launch=without(names))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
-    assert line.wait_exit() == 111 and "could not be set up" in line.log.events("end")[0]["reason"]
-
-
-def test_no_local_sockets(dial, without, mode):
-    """Without Unix sockets the server ends with an error before the first byte."""
-    line = dial(mode=mode, launch=without("socketpair"))
-    assert line.sock.recv(100) == b"", "bytes went out to the client"
-    assert line.wait_exit() == 111 and line.log.events("trouble")[0]["what"].endswith("socket pair")
+    assert line.wait_exit() == 111 and words in line.log.events(event)[0][field]
 
 
 @pytest.mark.root
@@ -379,17 +374,13 @@ def test_listens_without_ipv6(site, without, new_log, flags):
         listener.wait(PATIENCE_SECONDS)
 
 
-def test_no_address_of_ipv6_without_it(site, without):
-    """Without IPv6 an IPv6 address for -b is an error."""
-    done = run([*without(f"socket={int(socket.AF_INET6)}"), site.listen, "-b", "::1", "0", "/bin/cat"],
-               env=daemon_environment())
-    assert done.returncode == 111 and "not supported" in done.stderr
-
-
-def test_no_orphans_without_subreapers(site, without):
-    """Without subreapers -k is an error."""
-    done = run([*without(f"prctl={SUBREAPER}"), site.listen, "-k", "0", "0", "/bin/cat"], env=daemon_environment())
-    assert done.returncode == 111 and "event=trouble" in done.stderr
+@pytest.mark.parametrize("names, flags, words", [
+    (f"socket={int(socket.AF_INET6)}", ["-b", "::1"], "not supported"),
+    (f"prctl={SUBREAPER}", ["-k", "0"], "event=trouble")], ids=["IPv6", "subreapers"])
+def test_flags_of_the_listener(site, without, names, flags, words):
+    """Without IPv6 an IPv6 address for -b is an error, and without subreapers -k."""
+    done = run([*without(names), site.listen, *flags, "0", "/bin/cat"], env=daemon_environment())
+    assert done.returncode == 111 and words in done.stderr
 
 
 @pytest.mark.root

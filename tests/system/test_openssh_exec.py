@@ -61,10 +61,25 @@ def test_exit_signal(ssh):
     assert ssh("kill -9 $$").returncode == 255
 
 
-def test_standard_error_apart(ssh):
-    """Standard error arrives apart from standard output."""
-    done = ssh("echo out; echo err >&2; exit 3")
-    assert (done.stdout, done.stderr, done.returncode) == ("out\n", "err\n", 3)
+# A command, its input, its two outputs and its exit status.
+COMMANDS = {
+    "standard error apart": ("echo out; echo err >&2; exit 3", b"", b"out\n", b"err\n", 3),
+    "end of the input, as `tar c | ssh host tar x` needs": ("cat; echo over", b"in\n", b"in\nover\n", b"", 0),
+    "output after the end of the input": ("cat >/dev/null; sleep 0.3; echo late", b"x", b"late\n", b"", 0),
+    "stops reading early": ("head -c1; echo; echo done", b"y" * 5_000_000, b"y\ndone\n", b"", 0),
+    "long standard error": ("head -c 8000000 /dev/zero >&2; echo end", b"", b"end\n", bytes(8_000_000), 0),
+    "both outputs at once": ("for i in 1 2 3 4; do head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; done", b"",
+                             bytes(1_200_000), bytes(1_200_000), 0),
+    "a background process outlives the shell": ("(sleep 0.5; echo late) & echo now; exit 7", b"", b"now\nlate\n", b"", 7),
+}
+
+
+@pytest.mark.parametrize("what", COMMANDS)
+def test_what_a_command_reads_and_writes(ssh, what):
+    """All input and output arrives, each in its place, and so does the exit status."""
+    command, given, *awaited = COMMANDS[what]
+    done = ssh(command, input=given, text=False)
+    assert [done.stdout, done.stderr, done.returncode] == awaited
 
 
 def test_command_line_reaches_the_shell_unchanged(ssh):
@@ -112,43 +127,6 @@ def test_command_that_is_too_long(site, serve, flags, length):
     assert "exec request failed on channel 0" in done.stderr
     assert server.log.wait("net")[0]["text"] == f"refused a command of {length} bytes: it may have 131000"
     assert server.log.wait("end")[0]["reason"] == "client closed the connection"
-
-
-def test_stdin_half_close(ssh):
-    """A program sees the end of the client's input, as `tar c | ssh host tar x` needs."""
-    done = ssh("cat; echo over", input="some input\n")
-    assert done.stdout == "some input\nover\n"
-
-
-def test_output_goes_on_after_stdin_ended(ssh):
-    """Output after the end of input arrives whole."""
-    done = ssh("cat >/dev/null; sleep 0.3; echo late", input="x")
-    assert done.stdout == "late\n"
-
-
-def test_program_closes_its_stdin_early(ssh):
-    """A program that stops reading, such as `head -c1`, ends normally while the client still sends."""
-    done = ssh("head -c1; echo; echo done", input=b"y" * 5_000_000, text=False)
-    assert (done.stdout, done.returncode) == (b"y\ndone\n", 0)
-
-
-def test_big_standard_error(ssh):
-    """Long standard error arrives whole."""
-    done = ssh("head -c 8000000 /dev/zero >&2; echo end", text=False)
-    assert len(done.stderr) == 8_000_000 and done.stdout == b"end\n"
-
-
-def test_both_outputs_at_once(ssh):
-    """A program that writes both streams does not deadlock."""
-    done = ssh("for i in 1 2 3 4; do head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; done",
-               text=False)
-    assert (len(done.stdout), len(done.stderr)) == (1_200_000, 1_200_000)
-
-
-def test_background_process_keeps_stdout(ssh):
-    """Output of a background process that outlives the shell arrives."""
-    done = ssh("(sleep 0.5; echo late) & echo now; exit 7")
-    assert (done.stdout, done.returncode) == ("now\nlate\n", 7)
 
 
 def test_detached_process_does_not_hold_the_session(ssh):

@@ -117,25 +117,16 @@ def test_sixty_lines_of_typing(terminal):
     session.read_all()
 
 
-def test_background_job_does_not_hold_a_terminal(terminal):
-    """`exit` ends the session although a background job has the terminal open."""
-    session = terminal("sleep 7.5 & echo started; exit 6")
-    text = session.read_all()
-    assert "started" in text and session.proc.returncode == 6
-
-
-def test_status_after_the_terminal_is_closed(terminal):
-    """A program that closes its terminal goes on without SIGHUP, and its exit status arrives."""
-    session = terminal("exec 0<&- 1>&- 2>&-; sleep 0.3; exit 3")
-    session.read_all()
-    assert session.proc.returncode == 3
-
-
-def test_terminal_can_be_opened_again(terminal):
-    """Nobody has the terminal open for a moment, as when sudo starts without it: what follows still arrives."""
-    session = terminal("exec 0<&- 1>&- 2>&-; sleep 0.3; echo late >/dev/tty; exit 4")
-    assert "late" in session.read_all()
-    assert session.proc.returncode == 4
+@pytest.mark.parametrize("command, shown, status", [
+    pytest.param("sleep 7.5 & echo started; exit 6", "started", 6, id="a background job has it open"),
+    pytest.param("exec 0<&- 1>&- 2>&-; sleep 0.3; exit 3", "", 3, id="the program has closed it"),
+    # As when sudo starts without it.
+    pytest.param("exec 0<&- 1>&- 2>&-; sleep 0.3; echo late >/dev/tty; exit 4", "late", 4, id="opened again")])
+def test_end_on_a_terminal(terminal, command, shown, status):
+    """A session ends with its program, whoever has the terminal open and whoever has not; all output and the status
+    arrive."""
+    session = terminal(command)
+    assert shown in session.read_all() and session.proc.returncode == status
 
 
 def test_status_of_the_last_program(ssh):

@@ -196,25 +196,22 @@ def test_break(shell_on_terminal, client):
     assert plain.wait_closed().exit_status == 0
 
 
-def test_terminal_job_gets_hup_when_the_connection_drops(shell_on_terminal):
-    """A program on a terminal gets SIGHUP when the connection is lost."""
+@pytest.mark.parametrize("closed", ["connection", "channel"])
+def test_terminal_job_gets_hup(shell_on_terminal, closed):
+    """A program on a terminal gets SIGHUP when the connection is lost, or when the client closes its channel, one of
+    several."""
     seconds = proc.seconds_to_sleep(27)
     channel = shell_on_terminal(f"echo ready; sleep {seconds}; true")
     channel.wait_output(b"ready")
-    channel.client.sock.close()
-    channel.client.line.assert_over()
+    if closed == "connection":
+        channel.client.sock.close()
+        channel.client.line.assert_over()
+    else:
+        channel.send_close()
+        channel.wait(lambda: channel.closed)
     assert proc.wait_until(lambda: not proc.sleepers(seconds), PATIENCE_SECONDS), "the job got no SIGHUP"
-
-
-def test_terminal_job_gets_hup_when_its_channel_closes(shell_on_terminal):
-    """A program on a terminal gets SIGHUP when the client closes its channel, one of several."""
-    seconds = proc.seconds_to_sleep(28)
-    channel = shell_on_terminal(f"echo ready; sleep {seconds}; true")
-    channel.wait_output(b"ready")
-    channel.send_close()
-    channel.wait(lambda: channel.closed)
-    assert proc.wait_until(lambda: not proc.sleepers(seconds), PATIENCE_SECONDS), "the job got no SIGHUP"
-    channel.client.open(9)
+    if closed == "channel":
+        channel.client.open(9)
 
 
 @pytest.mark.parametrize("command", ["sleep 29.5", "exec cat", "head -c 100000000 /dev/zero"])
