@@ -64,7 +64,6 @@ echo "building the program of the release, and Debian's package"
 sh packaging/cross/build.sh --skip-tests x86_64 >"$work/cross.log" 2>&1 || { tail -n 20 "$work/cross.log" >&2; exit 1; }
 DEB_BUILD_OPTIONS=nocheck sh packaging/debian/build.sh -b >"$work/debian.log" 2>&1 || { tail -n 20 "$work/debian.log" >&2; exit 1; }
 for name in gcc "clang-$other"; do build_with "$name"; done
-# Debian 12's pytest would not find the fixtures of another folder.
 "$work/venv/bin/python" -c 'import pytest, spdx_tools' 2>/dev/null || {
     { "$python" -m venv "$work/venv" && "$work/venv/bin/pip" install -q --disable-pip-version-check pytest spdx-tools; } \
         >"$work/pip.log" 2>&1 || { tail -n 5 "$work/pip.log" >&2; exit 1; }
@@ -78,9 +77,11 @@ for build in "$top" "$work/gcc" "$work/clang-$other"; do
     export WRENSSHD
     echo "tested: ${WRENSSHD#"$top/"}"
     case $build in "$top") what=tests/release ;; *) what=tests/release/test_filters.py ;; esac
+    # With another root folder pytest would give the fixtures of tests/system to the tests of that folder alone.
     WREN_COMPILERS="gcc clang-$other" WREN_NM=$nm WREN_SLOWNESS=${WREN_SLOWNESS:-2} \
         PYTHONPATH=$top/tests/system PYTHONDONTWRITEBYTECODE=1 \
-        "$work/venv/bin/python" -m pytest -q --tb=short -p no:cacheprovider -p conftest -r fEs "$what" "$@" </dev/null ||
+        "$work/venv/bin/python" -m pytest -q --tb=short -p no:cacheprovider -p conftest --rootdir tests/release -r fEs \
+        "$what" "$@" </dev/null ||
         { [ $? = 5 ] && [ "$build" != "$top" ]; } || status=1 # 5: -k chose none of these
 done
 unshare --mount "$python" tests/release/fuzz_install.py --runs "${RUNS:-2000}" || status=1
