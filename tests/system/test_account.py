@@ -170,8 +170,7 @@ def test_no_trace_of_root_after_login(client, site):
         assert int(status["CapPrm"], 16) == 0
     assert proc.status(raw.line.monitor)["Uid"] == proc.status(raw.line.network)["Uid"]
     assert set(proc.status(raw.line.session)["Uid"].split()) == {str(site.user.pw_uid)}
-    channel.send_eof()
-    channel.wait_closed()
+    channel.end_input()
 
 
 @pytest.mark.root

@@ -114,16 +114,14 @@ def test_ping_flood_takes_no_memory(client):
 @pytest.mark.parametrize("first", [b"shell", b"exec", b"subsystem"])
 def test_one_program_a_channel(client, first, second):
     """A second program on a channel is refused, and the first goes on."""
-    raw = client("-x", "name=cat").login()
-    channel = raw.open()
+    channel = client("-x", "name=cat").login().open()
     rest = {b"shell": b"", b"exec": string("cat"), b"subsystem": string("name")}
     assert channel.request(first, rest[first])
     for _ in range(3):
         assert not channel.request(second, rest[second])
     channel.send(b"echo alive\n")
     channel.wait_output(b"alive\n")
-    channel.send_eof()
-    assert channel.wait_closed().exit_status == 0
+    assert channel.end_input().exit_status == 0
 
 
 @pytest.mark.parametrize("name,rest", [(b"pty-req", pty_request()), (b"env", string("LANG") + string("C"))])
@@ -131,14 +129,12 @@ def test_preparation_after_the_start(client, name, rest):
     """A terminal or a variable is refused once the program runs, because it would have no effect."""
     channel = client().login().exec("cat")
     assert not channel.request(name, rest)
-    channel.send_eof()
-    assert channel.wait_closed().exit_status == 0
+    assert channel.end_input().exit_status == 0
 
 
 def test_second_terminal(client):
     """A second terminal on one channel is refused, and the first is not leaked."""
-    raw = client().login()
-    channel = raw.open()
+    channel = client().login().open()
     assert channel.request(b"pty-req", pty_request())
     assert not channel.request(b"pty-req", pty_request(columns=10))
     assert channel.request(b"exec", string("stty size"))
@@ -191,8 +187,7 @@ def test_window_after_close(client):
     other = raw.exec("cat", number=1)
     channel = raw.exec("echo x", number=2).wait_closed()
     raw.send(channel.adjust_bytes(2), channel.adjust_bytes(2**32 - 1))
-    other.send(b"still here")
-    other.wait_output(b"still here")
+    other.echoes(b"still here")
 
 
 def test_data_after_end_of_file(client, refused):
@@ -209,10 +204,8 @@ def test_client_closes_a_running_session(client):
     raw = client().login()
     other = raw.exec("cat", number=1)
     channel = raw.exec("cat", number=2)
-    channel.send_close()
-    channel.wait(lambda: channel.closed)
-    other.send(b"still here")
-    other.wait_output(b"still here")
+    channel.close()
+    other.echoes(b"still here")
     assert raw.exec("echo new", number=3).wait_closed().output == b"new\n"
 
 
@@ -221,8 +214,7 @@ def test_channel_without_a_program(client):
     raw = client().login()
     for number in range(50):
         channel = raw.open(number)
-        channel.send_close()
-        channel.wait(lambda: channel.closed)
+        channel.close()
 
 
 @pytest.mark.parametrize("length", [131001, 200_000, 262_000])
@@ -237,8 +229,7 @@ def test_huge_command(client, length):
     assert notes == [f"refused a command of {length} bytes: it may have 131000"] * 2
     assert channel.request(b"exec", string(b"echo " + b"z" * (131000 - 5)))
     assert channel.wait_closed().output == b"z" * (131000 - 5) + b"\n"
-    other.send(b"still here")
-    other.wait_output(b"still here")
+    other.echoes(b"still here")
 
 
 def test_many_huge_commands(client):
@@ -265,8 +256,7 @@ def test_empty_command(client):
     """An empty command runs as an empty command."""
     channel = client().login().open()
     assert channel.request(b"exec", string(b""))
-    channel.send_eof()
-    assert channel.wait_closed().exit_status == 0
+    assert channel.end_input().exit_status == 0
 
 
 def test_stderr_from_the_client(client):
@@ -275,8 +265,7 @@ def test_stderr_from_the_client(client):
     channel = raw.exec("cat")
     raw.send(bytes([EXTENDED_DATA]) + u32(channel.remote) + u32(1) + string(b"not for stdin"))
     channel.send(b"for stdin")
-    channel.send_eof()
-    assert channel.wait_closed().output == b"for stdin"
+    assert channel.end_input().output == b"for stdin"
 
 
 def test_program_that_closes_its_stdin(client):

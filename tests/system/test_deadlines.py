@@ -62,7 +62,7 @@ def test_deadline_while_a_client_keeps_talking(client):
 
 @pytest.mark.parametrize("flags, command, output", [
     pytest.param(["-t", "4"], "sleep 4.2; echo survived", b"survived\n", id="login deadline"),
-    pytest.param(["-i", "2"], "for i in 1 2 3 4 5 6; do sleep 0.4; echo $i; done", b"1\n2\n3\n4\n5\n6\n", id="a line at times"),
+    pytest.param(["-i", "2"], "for i in 1 2 3 4 5 6; do sleep 0.4; echo $i; done", b"1\n2\n3\n4\n5\n6\n", id="output"),
     pytest.param([], "sleep 2.5; echo still", b"still\n", id="no flag")])
 def test_sessions_that_go_on(client, flags, command, output):
     """A session outlives the login deadline; one whose program prints a line now and then is not idle; and without -i a
@@ -103,13 +103,11 @@ def test_idle_limit_counts_from_the_login_on(client):
 
 def test_input_is_not_idle(client):
     """A slow upload is not idle."""
-    raw = client("-i", "2").login()
-    channel = raw.exec("cat >/dev/null")
+    channel = client("-i", "2").login().exec("cat >/dev/null")
     for _ in range(6):
         time.sleep(0.4)
         channel.send(b"x")
-    channel.send_eof()
-    assert channel.wait_closed().exit_status == 0
+    assert channel.end_input().exit_status == 0
 
 
 @pytest.mark.parametrize("message", [bytes([GLOBAL_REQUEST]) + string(b"keepalive@openssh.com") + b"\1",
@@ -227,11 +225,9 @@ def test_client_that_answers_stays(client, answer):
 
 def test_busy_client_is_not_asked(client):
     """Who sends something is not asked."""
-    raw = client("-k", "2").login()
-    channel = raw.exec("exec cat")
+    channel = client("-k", "2").login().exec("exec cat")
     for _ in range(8):
-        channel.send(b"x")
-        channel.wait_output(b"x")
+        channel.echoes(b"x")
         time.sleep(0.5)
 
 

@@ -19,10 +19,8 @@ def start(channel, terminal=False):
 
 
 def finish(channel):
-    channel.send(b"alive")
-    channel.wait_output(b"alive")
-    channel.send_close()
-    channel.wait(lambda: channel.closed)
+    channel.echoes(b"alive")
+    channel.close()
 
 
 @pytest.mark.root
@@ -41,8 +39,7 @@ def test_out_of_descriptors(client, mode, files, terminal):
     for channel in running:
         finish(channel)
     for channel in failed:
-        channel.send_close()
-        channel.wait(lambda channel=channel: channel.closed)
+        channel.close()
     again = raw.open(99)
     assert start(again, terminal)
     finish(again)

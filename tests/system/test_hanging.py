@@ -337,8 +337,7 @@ def test_programs_are_counted(client):
         channel = raw.open(number)
         if not channel.request(b"exec", string(f"exec sleep {seconds}")):
             refused.append(number)
-        channel.send_close()
-        channel.wait(lambda channel=channel: channel.closed)
+        channel.close()
     assert refused == [16, 17, 18, 19]
     assert proc.wait_until(lambda: len(proc.sleepers(seconds)) == 16)
     for pid in proc.sleepers(seconds)[:3]:
@@ -383,8 +382,7 @@ def test_children_given_away_are_not_counted(client, site):
         channel = raw.open(number)
         if not channel.request(b"exec", string(f"{program}; exec sleep {seconds}")):
             refused.append(number)
-        channel.send_close()
-        channel.wait(lambda channel=channel: channel.closed)
+        channel.close()
     assert refused == [20, 21, 22, 23]
 
 

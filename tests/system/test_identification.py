@@ -130,8 +130,7 @@ def test_byte_by_byte(client):
     raw.send_raw = one_at_a_time
     channel = raw.login().exec("cat")
     channel.send(b"slow")
-    channel.send_eof()
-    assert channel.wait_closed().output == b"slow"
+    assert channel.end_input().output == b"slow"
 
 
 @pytest.mark.parametrize("before", [(), (b"SSH-2.0-R", b"aw_1\r")], ids=["one", "three"])

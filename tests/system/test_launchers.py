@@ -198,8 +198,7 @@ def test_unix_socket(site, mode, dial):
     raw = Client(line.sock, site.user.pw_name, site.key).login()
     channel = raw.exec("cat; echo $SSH_CONNECTION")
     channel.send(b"data ")
-    channel.send_eof()
-    assert channel.wait_closed().output == b"data UNKNOWN 65535 UNKNOWN 65535\n"
+    assert channel.end_input().output == b"data UNKNOWN 65535 UNKNOWN 65535\n"
     assert line.log.events("connection")[0]["from"] == f"unix:{os.getuid()}"
     raw.sock.close()
     line.assert_over()

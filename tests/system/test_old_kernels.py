@@ -166,8 +166,7 @@ def test_descriptors(client, without, site, mode, key):
     output = raw.exec("ls -l /proc/self/fd; echo /proc/$PPID/fd/*").wait_closed().output.decode()
     assert "-> " in output and URANDOM not in output, output
     channel = raw.exec("exec cat", number=1)
-    channel.send(b"up")
-    channel.wait_output(b"up")
+    channel.echoes(b"up")
     program = int(raw.line.log.wait("session", 2)[1]["pid"])
     assert sorted(proc.descriptors(program)) == [0, 1, 2]
     for pid in (raw.line.monitor, raw.line.session, program):
@@ -245,8 +244,7 @@ def test_launchers_descriptors(site, dial, without, proc_there):
                     pass_fds=spare)
         raw = Client(line.sock, site.user.pw_name, site.key).login()
         channel = raw.exec("exec cat")
-        channel.send(b"up")
-        channel.wait_output(b"up")
+        channel.echoes(b"up")
         program = int(line.log.wait("session")[0]["pid"])
         for pid in (line.monitor, line.network, program):
             left = proc.descriptors(pid)

@@ -24,8 +24,7 @@ def test_after_login(client):
     channel = raw.exec("cat /proc/self/oom_score_adj; cat")
     channel.wait_output(b"0\n")
     assert {score(pid) for pid in (raw.line.monitor, *proc.descendants(raw.line.monitor))} == {0}
-    channel.send_eof()
-    channel.wait_closed()
+    channel.end_input()
 
 
 def test_a_users_own_server(client, site):

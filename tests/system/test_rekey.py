@@ -29,8 +29,7 @@ def test_every_method_after_every_other(client, strict):
     for number in range(9):
         raw.rekey([ALL_KEX[(number * 3 + 1) % 4]])
         text = b"round %d;" % number
-        channel.send(text)
-        channel.wait_output(text)
+        channel.echoes(text)
     assert raw.session_id == first
 
 
@@ -64,8 +63,7 @@ def test_in_every_phase(client, when):
     if when == "running":
         raw.rekey()
     channel.send(b"text")
-    channel.send_eof()
-    assert channel.wait_closed().output == b"text"
+    assert channel.end_input().output == b"text"
 
 
 def test_data_behind_newkeys_in_one_segment(client):
@@ -228,10 +226,8 @@ def test_server_starts_the_exchange(eager, strict):
     raw = eager(strict=strict)
     channel = raw.exec("cat")
     for number in range(200):
-        channel.send(b"<%d>" % number)
-        channel.wait_output(b"<%d>" % number)
-    channel.send_eof()
-    assert channel.wait_closed().output == b"".join(b"<%d>" % number for number in range(200))
+        channel.echoes(b"<%d>" % number)
+    assert channel.end_input().output == b"".join(b"<%d>" % number for number in range(200))
     assert raw.exchanges > 5
 
 

@@ -245,8 +245,7 @@ def test_the_injection_itself(reach):
     raw = reach("logged in")
     channel = raw.exec("cat")
     inject.system_call(raw.line.network, 0, 0, 0, 0)  # a read of nothing: 0, as if poll had nothing to tell
-    channel.send(b"alive")
-    channel.wait_output(b"alive")
+    channel.echoes(b"alive")
 
 
 # ---- when one of them dies --------------------------------------------------------------------

@@ -219,8 +219,7 @@ def test_status_for_a_client_that_closes_at_the_end_of_output(client):
         channel = raw.exec("exec 1>&- 2>&-; sleep 0.02; exit 7", number=number)
         channel.send_eof()
         channel.wait(lambda channel=channel: channel.eof)
-        channel.send_close()
-        channel.wait(lambda channel=channel: channel.closed)
+        channel.close()
         lost += channel.exit_status != 7
     assert lost == 0, f"{lost} of 20"
 

@@ -99,8 +99,7 @@ def test_odd_sizes(shell_on_terminal, columns, rows):
 @pytest.mark.parametrize("term", ["", "x" * 63, "a b", "x\0y", "\x1b[2J", "%n%s"])
 def test_odd_terminal_types(client, term):
     """A hostile TERM does not reach the program, and an odd one does not refuse the terminal."""
-    raw = client().login()
-    channel = raw.open()
+    channel = client().login().open()
     channel.request(b"pty-req", pty_request(term=term))
     assert channel.request(b"exec", string("printf '<%s>' \"$TERM\""))
     text = channel.wait_closed().output.decode()
@@ -132,8 +131,7 @@ def test_window_change_without_a_terminal(client):
     channel = raw.exec("cat")
     raw.send(channel.request_bytes(b"window-change", struct.pack(">IIII", 1, 1, 0, 0), reply=False))
     assert not channel.request(b"window-change", struct.pack(">IIII", 1, 1, 0, 0))
-    channel.send_eof()
-    assert channel.wait_closed().exit_status == 0
+    assert channel.end_input().exit_status == 0
 
 
 SIGNALS = ["ABRT", "ALRM", "FPE", "HUP", "ILL", "INT", "KILL", "PIPE", "QUIT", "SEGV", "TERM", "USR1", "USR2"]
@@ -164,11 +162,9 @@ def test_signal_reaches_the_whole_group(client):
 @pytest.mark.parametrize("name", ["STOP", "CONT", "CHLD", "SIGTERM", "", "term", "KILL\0", "9", "X" * 5000])
 def test_other_signals(client, name):
     """A name that RFC 4254 lacks sends nothing and ends nothing."""
-    raw = client().login()
-    channel = raw.exec("cat")
+    channel = client().login().exec("cat")
     assert not channel.request(b"signal", string(name))
-    channel.send(b"alive")
-    channel.wait_output(b"alive")
+    channel.echoes(b"alive")
 
 
 def test_signal_before_and_after_the_program(client):
@@ -189,11 +185,9 @@ def test_break(shell_on_terminal, client):
     channel = shell_on_terminal("echo ready; exec sleep 26.5", modes=modes((50, 1)))
     channel.wait_output(b"ready")
     channel.request(b"break", u32(500))
-    raw = client().login()
-    plain = raw.exec("cat")
+    plain = client().login().exec("cat")
     assert not plain.request(b"break", u32(500))
-    plain.send_eof()
-    assert plain.wait_closed().exit_status == 0
+    assert plain.end_input().exit_status == 0
 
 
 @pytest.mark.parametrize("closed", ["connection", "channel"])
@@ -207,8 +201,7 @@ def test_terminal_job_gets_hup(shell_on_terminal, closed):
         channel.client.sock.close()
         channel.client.line.assert_over()
     else:
-        channel.send_close()
-        channel.wait(lambda: channel.closed)
+        channel.close()
     assert proc.wait_until(lambda: not proc.sleepers(seconds), PATIENCE_SECONDS), "the job got no SIGHUP"
     if closed == "channel":
         channel.client.open(9)

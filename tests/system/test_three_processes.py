@@ -329,8 +329,7 @@ def test_session_process_that_its_user_starves(three, as_user):
     assert as_user("renice", "-n", "19", "-p", found.session)[0] == 0
     refused = found.raw.open(1)
     assert not refused.request(b"exec", string("echo in"))
-    running.send(b"alive")
-    running.wait_output(b"alive")
+    running.echoes(b"alive")
     found.raw.sock.close()
     assert "client" in found.assert_gone()["reason"]
 

@@ -227,8 +227,7 @@ def test_bytes_in_the_log(client):
     channel = raw.exec("cat >/dev/null", number=1)
     for _ in range(10):
         channel.send(bytes(5000))
-    channel.send_eof()
-    channel.wait_closed()
+    channel.end_input()
     raw.sock.close()
     end = raw.line.assert_over()
     assert 1_000_000 < int(end["out"]) < 1_100_000

@@ -119,8 +119,7 @@ def test_data_up_to_the_window_exactly(client):
         size = min(left, channel.packet)
         raw.send(channel.data_bytes(bytes(size)))
         left -= size
-    channel.send_eof()
-    channel.wait_closed()
+    channel.end_input()
     assert int(channel.output) == given
 
 
@@ -168,8 +167,7 @@ def grow(channel):
 
 def test_window_grows_with_what_is_read(client):
     """The window grows while the program reads, so an upload from afar is not held up."""
-    raw = client().login()
-    channel = raw.exec("cat | wc -c")
+    channel = client().login().exec("cat | wc -c")
     assert channel.window == FIRST
     total = grow(channel)
     channel.send_eof()
@@ -205,8 +203,7 @@ def test_program_stops_behind_a_grown_window(client, refused):
             sent, quiet = sent + more, 0 if more else quiet + 1
         assert sent > LARGEST // 4
         other = raw.exec("cat", number=2)
-        other.send(b"still here")
-        other.wait_output(b"still here")
+        other.echoes(b"still here")
         if not os.environ.get("WREN_NO_SANDBOX"):  # a sanitizer's runtime has memory of its own
             assert proc.memory_kilobytes(raw.line.network) - before < LARGEST // 1024 + 1000
         raw.send(channel.data_bytes(b"x"))
@@ -239,8 +236,7 @@ def test_data_that_waits_is_not_overwritten(client):
         channel.wait(lambda: channel.window >= 8192)
         channel.send(data[start:start + 8192])
         ping(raw)
-    channel.send_eof()
-    assert channel.wait_closed().output == data
+    assert channel.end_input().output == data
 
 
 @pytest.mark.sandbox  # a sanitizer's runtime has memory of its own

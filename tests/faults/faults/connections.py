@@ -178,14 +178,12 @@ class Rekey(Connection):
 
     def use(self, client, traced, outcome):
         channel = begin(client, 0, False, b"exec", string("cat"))
-        channel.send(b"before")
-        channel.wait_output(b"before")
+        channel.echoes(b"before")
         traced.phase()
         client.rekey()
         channel.send(b" and after")
         channel.wait_output(b"before and after")
-        channel.send_eof()
-        channel.wait_closed()
+        channel.end_input()
         outcome.results += [channel.exit_status, bytes(channel.output)]
 
 
@@ -203,8 +201,7 @@ def begin(client, number, terminal, kind, rest):
         client.send(channel.request_bytes(name, more))
         if next_answer(client, (CHANNEL_SUCCESS, CHANNEL_FAILURE))[0] == CHANNEL_FAILURE:
             if not channel.closed:
-                channel.send_close()
-                channel.wait(lambda: channel.closed)
+                channel.close()
             raise Refused(name.decode())
     return channel
 

@@ -142,6 +142,11 @@ class Channel:
     def send_close(self):
         self.client.send(self.message(CLOSE))
 
+    def close(self):
+        """Closes it first, and waits for the server's CLOSE."""
+        self.send_close()
+        self.wait(lambda: self.closed)
+
     def adjust(self, count):
         self.client.send(self.adjust_bytes(count))
 
@@ -187,8 +192,18 @@ class Channel:
         self.send_close()
         return self
 
+    def end_input(self):
+        """No more input, then until the server's CLOSE."""
+        self.send_eof()
+        return self.wait_closed()
+
     def wait_output(self, text):
         return self.wait(lambda: text in self.output)
+
+    def echoes(self, text):
+        """Its program gives the text back."""
+        self.send(text)
+        return self.wait_output(text)
 
     @property
     def exit_status(self):
