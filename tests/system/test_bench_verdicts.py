@@ -94,19 +94,16 @@ def make_bench(site, folder, before):
 
 
 @pytest.fixture
-def measured(site, tmp_path):
+def measured(site, tmp_path, closing):
     """measured(work, *before): five rounds of a real server that runs behind `before`, and one that does not."""
-    opened = []
-
     def start(work, *before):
         bench = make_bench(site, tmp_path, before)
-        opened.extend(bench.contenders)
+        for one in bench.contenders:
+            closing(one.running)
         bench.rounds(ROUNDS, "verdicts", lambda one: work(bench, one))
         assert not bench.results.notes
         return bench.results
-    yield start
-    for one in opened:
-        one.running.close()
+    return start
 
 
 def exchanged(results):

@@ -322,19 +322,24 @@ class Sftp(Session):
         self.ended = not got
         self.feed(got)
 
+    def _move(self, end, complaint):
+        """Reads, or else writes, as soon as the pipe lets it."""
+        left = end - time.monotonic()
+        assert left > 0, complaint
+        writes = [self.to] if self.outgoing and self.to is not None else []
+        reads, writes, _ = select.select([self.back], writes, [], left)
+        if reads:
+            self._read()
+        elif writes:
+            self._write()
+
     def pump(self, until, seconds=proc.PATIENCE_SECONDS):
         """Sends and receives until the condition holds. Raises Ended if the server ends first."""
         end = time.monotonic() + seconds
         while not until():
             if self.ended:
                 raise Ended
-            left = end - time.monotonic()
-            assert left > 0, f"no reply; {len(self.outgoing)} bytes are not sent"
-            reads, writes, _ = select.select([self.back], [self.to] if self.outgoing else [], [], left)
-            if reads:
-                self._read()
-            elif writes:
-                self._write()
+            self._move(end, f"no reply; {len(self.outgoing)} bytes are not sent")
 
     def raw(self, data):
         """Sends any bytes. What does not fit into the pipe now goes with the next wait for a reply."""
@@ -363,14 +368,7 @@ class Sftp(Session):
         """Reads what still comes, and returns the exit status."""
         end = time.monotonic() + seconds
         while not self.ended:
-            left = end - time.monotonic()
-            assert left > 0, "the server does not end"
-            writes = [self.to] if self.outgoing and self.to is not None else []
-            reads, writes, _ = select.select([self.back], writes, [], left)
-            if reads:
-                self._read()
-            elif writes:
-                self._write()
+            self._move(end, "the server does not end")
         return self.proc.wait(seconds)
 
     def finish(self):
@@ -426,8 +424,7 @@ class SftpChannel(Session):
 
     def end(self):
         """The exit status, after the end of the requests."""
-        self.channel.send_eof()
-        return self.channel.wait_closed().exit_status
+        return self.channel.end_input().exit_status
 
 
 def subsystem(client, number=0, name="sftp"):
@@ -439,8 +436,7 @@ def subsystem(client, number=0, name="sftp"):
 def speaks_sftp(channel):
     """Whether the channel's program is a server of SFTP, and not one that knows nothing of it."""
     channel.send(init())
-    channel.send_eof()
-    return channel.wait_closed().output[4:9] == bytes([VERSION]) + u32(3)
+    return channel.end_input().output[4:9] == bytes([VERSION]) + u32(3)
 
 
 def session_pid(log):
