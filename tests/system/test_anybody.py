@@ -13,6 +13,7 @@ from daemon import daemon_environment, free_port, kill, run
 from openssh import OpenSSH
 from readme import example
 from site_setup import run_or_fail
+from ssh_keys import make_key
 from whole_files import read_text, write
 
 pytestmark = pytest.mark.root
@@ -179,8 +180,7 @@ def test_unreadable_host_key(site, dial):
 
 def test_host_key_of_a_descriptor(site, dial):
     """Root opens the key before it becomes the user: no program of a stranger's can read the file."""
-    path = os.path.join(site.folder("secret", 0o700), "key")
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path])
+    path = make_key(os.path.join(site.folder("secret", 0o700), "key"))
     fd = os.open(path, os.O_RDONLY)
     os.set_inheritable(fd, True)
     try:

@@ -11,6 +11,7 @@ import pytest
 from daemon import daemon_environment, run
 from namespace import need_namespaces
 from site_setup import PROJECT, run_or_fail
+from ssh_keys import make_key
 from whole_files import read_text, write
 from wire import USERAUTH_SUCCESS
 from wire_crypto import Ed25519Key
@@ -197,8 +198,7 @@ def test_second_host_key(check, site):
     """A second host key that can't be used is named, and keeps nobody out."""
     path = os.path.join(site.folder("two"), "keys")
     shutil.copytree(site.keydir(site.mode), path)
-    second = os.path.join(path, "ssh_host_ed25519_key")
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", second])
+    second = make_key(os.path.join(path, "ssh_host_ed25519_key"))
     fine = check(user=None, keydir=path)
     os.chmod(second, 0o666)
     report = check(user=None, keydir=path)

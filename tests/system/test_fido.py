@@ -11,6 +11,7 @@ import pytest
 from daemon import SLOWNESS, run
 from openssh import OpenSSH
 from site_setup import PROJECT, run_or_fail
+from ssh_keys import make_key
 from whole_files import read_text, write
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, string, u32
 from wire_crypto import Ed25519Key
@@ -82,9 +83,7 @@ def sk(site):
 
 @pytest.fixture(scope="session")
 def authority(site, sk):
-    path = os.path.join(sk.folder, "authority")
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "authority", "-f", path])
-    return path
+    return make_key(os.path.join(sk.folder, "authority"))
 
 
 @pytest.fixture

@@ -4,8 +4,9 @@ import os
 
 import pytest
 
+from daemon import Server
 from openssh import OpenSSH
-from test_host_keys import KeyedServer, certify, knows, make_key, public
+from ssh_keys import certify, knows, make_key, public
 from whole_files import write
 
 BOARDS = {"north": "staff", "south": "staff", "vault": "vault-only"}
@@ -22,7 +23,7 @@ class Board:
         self.revoked = write(f"{folder}/{name}-revoked", "# nothing yet\n")
         # The last -a counts: each board has a file of its own for all of its users.
         keys = write(f"{folder}/{name}-keys", f'cert-authority,principals="{BOARDS[name]}" {public(ca)}\n')
-        self.server = KeyedServer(site, log, self.keydir, ["-R", self.revoked, "-a", keys])
+        self.server = Server(site, log, ["-R", self.revoked, "-a", keys], keydir=self.keydir)
         self.ssh = OpenSSH(site, self.server.port)
 
     def login(self, trusted, me, certificate=True):

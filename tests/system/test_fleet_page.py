@@ -12,7 +12,7 @@ from daemon import run
 from namespace import Namespace, find
 from openssh import OpenSSH
 from recipes import PACKAGING
-from test_host_keys import KeyedServer, certify, knows, make_key, public
+from ssh_keys import certify, knows, make_key, public
 from site_setup import run_or_fail
 from whole_files import read_text, write
 
@@ -101,21 +101,17 @@ def keydir(request, site):
     shutil.rmtree(site.folder("renew"))
 
 
-def test_renew(keydir, site, new_log):
+def test_renew(keydir, site, serve):
     """The certificate is made and replaced, no other file is left, and the next connection has the new one."""
     before = sorted(os.listdir(keydir.path))
-    server = KeyedServer(site, new_log(), keydir.path)
-    try:
-        ssh = OpenSSH(site, server.port)
-        trusted = knows(keydir.work + "/known", "@cert-authority wren " + public(keydir.ca))
-        for serial in ("1", "2"):
-            done = keydir.renew(keydir.sign("-h", "-z", serial, "-n", "wren"))
-            assert done.returncode == 0 and not done.stderr, done
-            assert keydir.now() == (serial, sorted([*before, os.path.basename(keydir.certificate)]))
-            done = ssh.works(options=["LogLevel=DEBUG1", *trusted])
-            assert f" serial {serial} " in done.stderr
-    finally:
-        server.close()
+    ssh = OpenSSH(site, serve(keydir=keydir.path).port)
+    trusted = knows(keydir.work + "/known", "@cert-authority wren " + public(keydir.ca))
+    for serial in ("1", "2"):
+        done = keydir.renew(keydir.sign("-h", "-z", serial, "-n", "wren"))
+        assert done.returncode == 0 and not done.stderr, done
+        assert keydir.now() == (serial, sorted([*before, os.path.basename(keydir.certificate)]))
+        done = ssh.works(options=["LogLevel=DEBUG1", *trusted])
+        assert f" serial {serial} " in done.stderr
     assert os.stat(keydir.certificate).st_mode & 0o777 == 0o644
     assert sorted(os.listdir(keydir.work)) == ["ca", "ca.pub", "known", "renew", "sign"]
 
@@ -159,18 +155,12 @@ def test_renew_without_a_key(site):
     os.rmdir(folder)
 
 
-def test_only_certificates(site, new_log):
+def test_only_certificates(site, serve, folder):
     """With the file of -a that the page names, a certificate counts, and a key of the user's own file does not."""
     named = re.search(r"`-a (\S+)` only certificates count", readme.read(PAGE))[1]
-    folder = site.folder("only-certificates")
     ca = make_key(folder + "/ca")
     shutil.copy(site.identity + ".pub", folder + "/me.pub")
     certificate = certify(ca, folder + "/me", "-n", site.user.pw_name)
-    server = KeyedServer(site, new_log(), site.keydir(site.mode), ["-c", ca + ".pub", "-a", named])
-    try:
-        ssh = OpenSSH(site, server.port)
-        ssh.works(options=[f"CertificateFile={certificate}"])
-        assert ssh("true").returncode == 255
-    finally:
-        server.close()
-        shutil.rmtree(folder)
+    ssh = OpenSSH(site, serve("-c", ca + ".pub", "-a", named).port)
+    ssh.works(options=[f"CertificateFile={certificate}"])
+    assert ssh("true").returncode == 255

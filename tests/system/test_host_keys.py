@@ -6,61 +6,28 @@ import shutil
 
 import pytest
 
-from daemon import Server, daemon_environment, run
+from daemon import daemon_environment, run
 from openssh import OpenSSH
 from proc import descriptors
 from site_setup import run_or_fail
-from whole_files import read_text, write
+from ssh_keys import certify, knows, make_key, public
 
 NAME = "ssh_host_ed25519_key"
 
 
-class KeyedServer(Server):
-    """A daemon behind tcpserver with a keydir of its own; `through` is what starts it."""
-
-    def __init__(self, site, log, keydir, args=(), through=(), **how):
-        self.keydir, self.through = keydir, through
-        super().__init__(site, log, args, **how)
-
-    def start(self, command, env):
-        super().start([*self.through, *command[:-1], self.keydir], env)
-
-
 @pytest.fixture
-def host(site, new_log, closing):
+def host(site, serve):
     """host(keydir, *flags): the stock client for a daemon with these keys; `.server` is the daemon's."""
     def start(keydir, *args, **how):
-        server = closing(KeyedServer(site, new_log(), keydir, args, **how))
+        server = serve(*args, keydir=keydir, **how)
         ssh = OpenSSH(site, server.port)
         ssh.server = server
         return ssh
     return start
 
 
-def make_key(path, kind="ed25519", passphrase="", more=()):
-    run_or_fail(["ssh-keygen", "-q", "-t", kind, *more, "-N", passphrase, "-C", "host", "-f", path])
-    return path
-
-
-def public(path):
-    """Type and base64 of the key, without the comment."""
-    return " ".join(read_text(path + ".pub").split()[:2])
-
-
-def knows(path, *lines):
-    """A known_hosts file, and the options that make the client use it."""
-    write(path, "".join(line + "\n" for line in lines))
-    return [f"UserKnownHostsFile={path}"]
-
-
 def trusting(folder, key):
     return knows(folder + "/known", "wren " + public(key))
-
-
-def certify(ca, key, *flags):
-    """The certificate's path."""
-    run_or_fail(["ssh-keygen", "-q", "-s", ca, "-I", "host", *flags, key + ".pub"])
-    return key + "-cert.pub"
 
 
 # ---- where a key may be -----------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pytest
 from daemon import daemon_environment, run
 from namespace import need_namespaces
 from site_setup import PROJECT, run_or_fail
+from ssh_keys import make_key
 from whole_files import read, read_text, write
 
 PACKAGING = os.path.join(PROJECT, "packaging")
@@ -76,7 +77,7 @@ def test_host_key_is_kept(image):
 
 def test_openssh_key_is_taken(image):
     """An OpenSSH host key is accepted, so a host that changes its server keeps its key."""
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", image.folder + "/ssh_host_ed25519_key"])
+    make_key(image.folder + "/ssh_host_ed25519_key")
     done = image.prepare()
     assert done.returncode == 0, done.stderr
     assert sorted(os.listdir(image.out + "/etc/wrensshd/hostkey")) == ["ssh_host_ed25519_key"]

@@ -12,6 +12,7 @@ import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, kill, run
 from lean import Lean, Relay, find_lean
 from site_setup import PROJECT, run_or_fail
+from ssh_keys import make_key
 from whole_files import read_text, write
 
 pytestmark = pytest.mark.skipif(not find_lean(), reason="there is no wren-lean beside the daemon")
@@ -224,8 +225,7 @@ def test_wrong_host_key(lean):
 @pytest.mark.parametrize("args", [[], ["--polite"]], ids=["eager", "polite"])
 def test_wrong_key_or_user(lean, tmp_path, args):
     """A refused login is reported."""
-    key = str(tmp_path / "other")
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
+    key = make_key(f"{tmp_path}/other")
     said = lean.fails("login", *args, key=key)
     assert "login: the server refuses user" in said and "it would take: publickey" in said
     assert "login: the server refuses user nosuchuser" in lean.fails("login", *args, user="nosuchuser")
@@ -293,8 +293,7 @@ def test_wrong_usage(args, word):
 
 def test_keys_that_cannot_be_used(lean, tmp_path):
     """A key with a passphrase is reported as that."""
-    key = str(tmp_path / "locked")
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", key])
+    key = make_key(f"{tmp_path}/locked", passphrase="secret")
     assert "passphrase" in lean.fails("login", key=key)
     assert "No such file" in lean.fails("login", key=key + "-missing")
 
@@ -320,8 +319,7 @@ TOOLS = os.path.join(PROJECT, "build", "tools")
 
 def start_sshd(folder):
     os.makedirs("/run/sshd", exist_ok=True)
-    key, config = os.path.join(folder, "key"), os.path.join(folder, "config")
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
+    key, config = make_key(os.path.join(folder, "key")), os.path.join(folder, "config")
     write(config, f"HostKey {key}\nUsePAM no\nPidFile none\nLogLevel ERROR\n")
     return [find("sshd"), "-i", "-f", config]
 

@@ -1,13 +1,12 @@
 """Accounts whose shell can't be executed: a forced internal-sftp serves them, and nothing else does."""
 
-import shutil
-
 import pytest
 
 from daemon import daemon_environment, run
 from openssh import OpenSSH
-from site_setup import run_or_fail
 from sftp_wire import speaks_sftp, subsystem
+from site_setup import run_or_fail
+from ssh_keys import certify_user
 from transfer import Sftp, far, scp
 from whole_files import read, write
 from wire import PK_OK, USERAUTH_FAILURE, USERAUTH_SUCCESS
@@ -38,15 +37,6 @@ def try_key(client, user):
     return start
 
 
-def certify(site, user, folder, command):
-    """A certificate that forces the command, or none."""
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "ca")])
-    shutil.copy(site.identity + ".pub", folder / "id.pub")
-    run_or_fail(["ssh-keygen", "-q", "-s", str(folder / "ca"), "-I", "someone", "-n", user.pw_name,
-                 *(["-O", f"force-command={command}"] if command else []), str(folder / "id.pub")])
-    return read(folder / "ca.pub").decode().strip(), f"CertificateFile={folder}/id-cert.pub"
-
-
 # ---- what works -------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("by,shell", [("-e", SHELLS[0]), ("command=", SHELLS[1]), ("certificate", SHELLS[0]),
@@ -61,7 +51,7 @@ def test_files(serve, site, user, there, tmp_path, by, shell):
     elif by == "command=":
         site.authorize(f'command="internal-sftp" {site.identity_line}', user=user)
     else:
-        authority, option = certify(site, user, tmp_path, None if "line" in by else "internal-sftp")
+        authority, option = certify_user(site, user, tmp_path, None if "line" in by else "internal-sftp")
         options = [option]
         if by == "certificate of -c":
             write(there / "ca.pub", authority.encode())
@@ -127,7 +117,7 @@ def test_certificates_that_force_nothing(serve, site, user, tmp_path):
     for name, command in (("plain", None), ("other", "date")):
         folder = tmp_path / name
         folder.mkdir()
-        authority, option = certify(site, user, folder, command)
+        authority, option = certify_user(site, user, folder, command)
         site.authorize(f"cert-authority {authority}", user=user)
         server = serve()
         assert OpenSSH(site, server.port, user=user.pw_name)("true", options=[option]).returncode == 255

@@ -12,7 +12,7 @@ import proc
 import readme
 from daemon import PATIENCE_SECONDS, kill, run
 from openssh import OpenSSH
-from site_setup import run_or_fail
+from ssh_keys import make_key
 
 KNOWN_KEX = run(["ssh", "-Q", "kex"]).stdout.split()
 ALL_KEX = ["sntrup761x25519-sha512", "sntrup761x25519-sha512@openssh.com",
@@ -192,8 +192,7 @@ def test_subsystem(serve, site):
 
 def test_wrong_key_is_refused(ssh, site, tmp_path):
     """A key that is not listed is refused."""
-    other = str(tmp_path / "other")
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other])
+    other = make_key(f"{tmp_path}/other")
     mine = "IdentityFile=" + site.identity
     done = run([word.replace(mine, "IdentityFile=" + other) for word in ssh.command("true")])
     assert done.returncode == 255 and "Permission denied (publickey)" in done.stderr
@@ -208,7 +207,7 @@ def test_client_without_a_usable_key(server, site, tmp_path, types, offered):
     command = OpenSSH(site, server.port).command("true")
     paths = [str(tmp_path / kind) for kind in types or ["missing"]]
     for kind, path in zip(types, paths):
-        run_or_fail(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", path])
+        make_key(path, kind)
     at = command.index(ours) - 1
     command[at:at + 2] = [word for path in paths for word in ("-o", "IdentityFile=" + path)]
     assert run(command).returncode == 255

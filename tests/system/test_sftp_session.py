@@ -13,7 +13,7 @@ from lease import leased
 from openssh import OpenSSH
 from sftp_wire import (CLOSE, F_CREAT, F_WRITE, OK, WRITE, SftpChannel, packet, session_pid, speaks_sftp, subsystem,
                        u64)
-from site_setup import run_or_fail
+from ssh_keys import certify_user
 from transfer import MEBIBYTE, Sftp, far, is_gone, scp
 from whole_files import read, write
 from wire import string, u32
@@ -95,7 +95,9 @@ def test_forced_with_flags(serve, site, authorize, there, tmp_path, by):
     if by == "command=":
         authorize(f'restrict,command="{forced}" {site.identity_line}')
     elif by == "certificate":
-        options = [f"CertificateFile={certificate(site, authorize, tmp_path, forced)}"]
+        authority, option = certify_user(site, site.user, tmp_path, forced)
+        authorize("cert-authority " + authority)
+        options = [option]
     sftp = Sftp(OpenSSH(site, serve(*(["-e", forced] if by == "-e" else [])).port))
     lines = sftp("pwd", "ls -1", f"get link {tmp_path}/down", f"-put {tmp_path}/up up", "-rm file",
                  *(f"-get {path} {tmp_path}/out" for path in (tmp_path / "up", "/etc/passwd", "../../etc/passwd")),
@@ -111,15 +113,6 @@ def test_forced_with_other_words(client, there, forced):
     raw = client("-e", forced.replace("FOLDER", str(there))).login()
     assert not speaks_sftp(subsystem(raw))
     assert raw.line.log.wait("sftp")[0]["reason"] == "wrong flags"
-
-
-def certificate(site, authorize, folder, command):
-    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "ca")])
-    shutil.copy(site.identity + ".pub", folder / "id.pub")
-    run_or_fail(["ssh-keygen", "-q", "-s", str(folder / "ca"), "-I", "someone", "-n", site.user.pw_name,
-                 "-O", f"force-command={command}", str(folder / "id.pub")])
-    authorize("cert-authority " + read(folder / "ca.pub").decode().strip())
-    return folder / "id-cert.pub"
 
 
 def test_start_folder(serve, site, there):

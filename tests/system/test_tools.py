@@ -9,6 +9,7 @@ import pytest
 
 from daemon import daemon_environment, kill, run
 from site_setup import PROJECT, run_or_fail
+from ssh_keys import make_key
 from whole_files import read, read_text, write
 from wire_session import Client
 
@@ -231,7 +232,7 @@ def test_prints_without_the_secret(makekey, printkey, folder):
 def test_prints_beside_a_second_key_that_is_wrong(makekey, printkey, folder):
     """A second key that can't serve is reported, and the key that serves is printed."""
     assert makekey(folder + "/k").returncode == 0
-    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", folder + "/k/ssh_host_ed25519_key"])
+    make_key(folder + "/k/ssh_host_ed25519_key", passphrase="secret")
     done = printkey(folder + "/k")
     assert done.returncode == 0 and done.stdout.count("ssh-ed25519 ") == 1
     assert "protected by a passphrase" in done.stderr

@@ -143,19 +143,15 @@ def tcp_pair():
 class Server:
     """A daemon behind a launcher on a free port of 127.0.0.1."""
 
-    def __init__(self, site, log, args=(), mode=None, env=None, daemon=None, prefix=(), address="127.0.0.1", most=60):
-        self.site, self.log, self.mode = site, log, mode or site.mode
-        self.prefix, self.address = prefix, address
-        self.most = ["-c", str(most), "-b", str(most)]
+    def __init__(self, site, log, args=(), mode=None, env=None, daemon=None, prefix=(), address="127.0.0.1", most=60,
+                 through=(), keydir=None):
+        """`prefix` starts the launcher, and `through` each daemon."""
+        self.log, mode = log, mode or site.mode
         self.expected_status = {0}
-        command = [daemon or site.daemon, *site.daemon_args(args), *args, site.keydir(self.mode)]
-        self.start(command, env)
-
-    def start(self, command, env):
-        launcher = [*self.prefix, "tcpserver", "-v", "-1", "-H", "-R", "-l", "0", *self.most, self.address, "0"]
-        self.proc = subprocess.Popen(launcher + command, stdin=subprocess.DEVNULL,
-                                     stdout=subprocess.PIPE, stderr=self.log.file,
-                                     env=daemon_environment(env), **self.site.become(self.mode))
+        launcher = [*prefix, "tcpserver", "-v", "-1", "-H", "-R", "-l", "0", "-c", str(most), "-b", str(most), address, "0"]
+        command = [*through, daemon or site.daemon, *site.daemon_args(args), *args, keydir or site.keydir(mode)]
+        self.proc = subprocess.Popen(launcher + command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log.file,
+                                     env=daemon_environment(env), **site.become(mode))
         first = self.proc.stdout.readline()
         assert first.strip().isdigit(), f"tcpserver does not start:\n{self.log.text()}"
         self.port = int(first)
