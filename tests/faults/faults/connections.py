@@ -5,8 +5,8 @@ import re
 import socket
 
 from daemon import tcp_pair
-from scenario import Outcome, Refused, Scenario, Untrue
-from traced import CLIENT_SECONDS, Hang, Traced
+from scenario import Outcome, Refused, Scenario, Untrue, finish
+from traced import CLIENT_SECONDS, Traced
 from wire import USERAUTH_FAILURE, Closed, Disconnected, Fields, string, u32
 from wire_crypto import Ed25519Key
 from wire_session import (CHANNEL_FAILURE, CHANNEL_MESSAGES, CHANNEL_SUCCESS, OPEN_CONFIRMATION, OPEN_FAILURE, Channel,
@@ -43,10 +43,7 @@ class Connection(Scenario):
         except AssertionError as wrong:
             outcome.client = f"unexpected: {wrong}"
         sock.close()
-        try:
-            outcome.status = traced.finish()
-        except Hang as hang:
-            outcome.wrong.append(str(hang))
+        finish(traced, outcome)
         return traced, outcome
 
     def flags(self):

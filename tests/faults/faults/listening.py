@@ -6,8 +6,8 @@ import socket
 
 import proc
 from connections import begin
-from scenario import Outcome, Scenario
-from traced import CLIENT_SECONDS, Hang, Traced
+from scenario import Outcome, Scenario, finish
+from traced import CLIENT_SECONDS, Traced
 from wire import Closed, Disconnected, connect_tcp, string
 from wire_session import Client
 
@@ -35,10 +35,7 @@ class Listen(Scenario):
             if traced.proc.poll() is None:
                 outcome.wrong.append("neither listens nor ends")
         end_first(traced)
-        try:
-            outcome.status = traced.finish()
-        except Hang as hang:
-            outcome.wrong.append(str(hang))
+        finish(traced, outcome)
         return traced, outcome
 
     def use(self, port, traced, outcome, learning, turns):

@@ -7,8 +7,9 @@ import re
 import shutil
 import subprocess
 
-from scenario import Outcome, Scenario
-from traced import Hang, Traced
+from scenario import Outcome, Scenario, finish
+from traced import Traced
+from whole_files import read_text, write
 from wire import string
 from wire_crypto import public_of
 
@@ -36,13 +37,9 @@ class Makekey(Scenario):
         self.at_first = names(self.keydir) if os.path.isdir(self.keydir) else None
         with open(os.path.join(self.folder, "said"), "wb") as said:
             traced = Traced(self.injector, self.folder, [self.site.makekey, self.keydir], strike, stdout=said)
-            try:
-                outcome.status = traced.finish()
-            except Hang as hang:
-                outcome.wrong.append(str(hang))
+            finish(traced, outcome)
         outcome.client = "ok" if outcome.status == 0 else f"status {outcome.status}"
-        with open(os.path.join(self.folder, "said"), encoding="utf-8") as said:
-            printed = said.read()
+        printed = read_text(os.path.join(self.folder, "said"))
         outcome.wrong += self.judge_key(outcome.status, printed, before)
         if outcome.status == 0:
             outcome.wrong += self.judge_order(traced.record().calls)
@@ -113,8 +110,7 @@ class MakekeyPublic(Makekey):
         super().prepare()
         subprocess.run([self.site.makekey, "-q", self.keydir], check=True)
         before = whole_key(self.site, self.keydir)
-        with open(os.path.join(self.keydir, "ed25519.pk"), "wb") as file:
-            file.write(b"x" * 7)
+        write(os.path.join(self.keydir, "ed25519.pk"), b"x" * 7)
         return before
 
 
@@ -126,9 +122,7 @@ class MakekeySecret(Makekey):
         super().prepare()
         subprocess.run([self.site.makekey, "-q", self.keydir], check=True)
         for name in (".ed25519.sk", ".ed25519.sk.tmp", ".lock"):
-            with open(os.path.join(self.keydir, name), "wb") as file:
-                file.write(b"x" * 7)
-            os.chmod(os.path.join(self.keydir, name), 0o600)
+            write(os.path.join(self.keydir, name), b"x" * 7, mode=0o600)
         return None
 
 
@@ -162,8 +156,7 @@ class MakekeyFull(Makekey):
         return None
 
     def fill(self):
-        with open(os.path.join(self.disk, "full"), "wb") as file:
-            file.write(bytes(PAGE_BYTES))
+        write(os.path.join(self.disk, "full"), bytes(PAGE_BYTES))
 
     def judge_key(self, status, printed, before):
         """For the next makekey there is room."""

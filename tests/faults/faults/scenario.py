@@ -1,5 +1,7 @@
 """What all scenarios share."""
 
+from traced import Hang
+
 
 class Refused(Exception):
     """The server has refused a request and goes on."""
@@ -18,6 +20,14 @@ class Outcome:
         self.results = []       # what the client received, to be compared with a clean run
         self.status = None      # exit status of the traced command
         self.wrong = []         # what must not be, whatever the fault
+
+
+def finish(traced, outcome):
+    """Waits for the traced processes; what does not end is wrong."""
+    try:
+        outcome.status = traced.finish()
+    except Hang as hang:
+        outcome.wrong.append(str(hang))
 
 
 class Scenario:
