@@ -299,7 +299,7 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
     int status = 0;
     bool misused_stderr = take_stderr_off_connection(files);
     if (options_parse(&options, argv, &status) != 0) {
-        if (misused_stderr && status == EXIT_USAGE) {
+        if ((misused_stderr || options.syslog) && status == EXIT_USAGE) {
             log_open(true, LOG_EVENT);
             log_trouble("wrong command line", NULL, "start wrensshd by hand to see what is wrong");
         }

@@ -107,6 +107,18 @@ def test_wrong_usage_under_an_inetd(site, tmp_path):
     collector.close()
 
 
+@pytest.mark.parametrize("flags, logged_line", [(["-l", "-z"], True), (["-L", "-z"], False)])
+def test_wrong_usage_with_a_log_elsewhere(site, tmp_path, flags, logged_line):
+    """It is also reported there after -l: an init script may have led standard error to /dev/null."""
+    need_namespaces()
+    collector = Collector(str(tmp_path / "log"))
+    done = subprocess.run(["unshare", "--mount", "sh", "-ec", OWN_DEV, collector.path, site.daemon, *flags, "keys"],
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=daemon_environment(), timeout=20, check=False)
+    assert done.returncode == 100 and done.stderr.startswith(b"wrensshd: unknown flag: -z\n")
+    assert any("wrong command line" in line for line in collector.lines()) == logged_line
+    collector.close()
+
+
 def test_the_listener(site, tmp_path):
     """wrensshd-listen -l logs to syslog, with its own name, also why it could not start. Standard error stays empty."""
     need_namespaces()

@@ -13,7 +13,8 @@ from whole_files import read_text
 UNITS = os.path.join(PROJECT, "packaging/systemd")
 INITRD = os.path.join(PROJECT, "packaging/initramfs/systemd")
 # All settings that the template may have for a connection: others would reach the users' shells.
-ALLOWED = {"ExecStart", "StandardInput", "StandardOutput", "StandardError", "SyslogFacility", "KillMode", "OOMPolicy"}
+ALLOWED = {"Environment", "EnvironmentFile", "ExecStart", "StandardInput", "StandardOutput", "StandardError", "SyslogFacility",
+           "KillMode", "OOMPolicy"}
 # Out of 10, by systemd 252: lower is safer. For the template it says 9 and more, as for each login server.
 KEYGEN_EXPOSURE = 10  # in tenths
 
@@ -157,7 +158,7 @@ def test_one_of_two_sockets(units, site):
     assert settings(units, "wrensshd-listen.socket", "Socket")["ListenStream"] == \
         settings(units, "wrensshd.socket", "Socket")["ListenStream"]
     found = settings(units, "wrensshd-listen.service", "Service")
-    assert found["ExecStart"] == f"{site.bin}/wrensshd-listen systemd {site.bin}/wrensshd /etc/wrensshd"
+    assert found["ExecStart"] == f"{site.bin}/wrensshd-listen systemd {site.bin}/wrensshd $WRENSSHD_FLAGS /etc/wrensshd"
     assert settings(units, "wrensshd-listen.service", "Unit")["Requires"] == "wrensshd-listen.socket"
 
 

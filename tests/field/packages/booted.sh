@@ -15,7 +15,9 @@ openssh_before=$(openssh)
 echo "wrensshd below systemd, port 22 taken by OpenSSH"
 check "installs" dpkg -i /packages/wrensshd.deb
 check "does not listen unless it is asked to" is wrensshd.socket inactive
-check "can't be started" isnt systemctl enable --now wrensshd.socket
+serve() { systemctl start wrensshd.socket && systemctl enable wrensshd.socket; }
+check "can't be started" isnt serve
+check "is not enabled for the next boot" same "$(state_of wrensshd.socket)" disabled
 check "has said why" says "Address already in use" journalctl -u wrensshd.socket
 check "upgrades all the same" dpkg -i /packages/later/wrensshd.deb
 check "leaves OpenSSH's server alone" same "$(openssh)" "$openssh_before"
@@ -31,7 +33,7 @@ check "is purged" dpkg -P wrensshd
 echo "wrensshd below systemd, in OpenSSH's place"
 check "installs" dpkg -i /packages/wrensshd.deb
 check "OpenSSH's server is put off" systemctl disable --now ssh.socket ssh.service
-check "starts" systemctl enable --now wrensshd.socket
+check "starts" serve
 await greets 22
 know_host
 check "takes a login, with a host key that its unit has made" logs_in
@@ -63,7 +65,7 @@ check "installs" dpkg -i /packages/wrensshd.deb
 mkdir $folder
 mount -t tmpfs -o size=16k,mode=755 wrensshd-full $folder
 dd if=/dev/zero of=$folder/ballast bs=4k count=4 2>/dev/null
-check "starts" systemctl enable --now wrensshd.socket
+check "starts" serve
 await is wrensshd-keygen.service failed
 check "has no host key" is wrensshd-keygen.service failed
 check "has said why" says "No space left on device" journalctl -b -u wrensshd-keygen.service

@@ -5,7 +5,7 @@ set -u
 . /tests/checks.sh
 
 # The unit's own command, behind our listener.
-unit_command() { sed -n 's/^ExecStart=//p' "$(unit_file "$1")"; }
+unit_command() { sed -n 's/ [$]WRENSSHD_FLAGS//; s/^ExecStart=//p' "$(unit_file "$1")"; }
 makes_key() { sh -c "$(unit_command wrensshd-keygen.service)"; }
 listener=
 serve() {
@@ -51,8 +51,11 @@ stop
 echo "wrensshd, upgraded, removed, purged"
 keys=$(keys_of $folder)
 systemctl enable wrensshd.socket 2>/dev/null
+check "has a file for flags that sets none" same "$(grep -v '^#' /etc/default/wrensshd)" WRENSSHD_FLAGS=
+echo 'WRENSSHD_FLAGS="-M 600"' >/etc/default/wrensshd
 check "upgrades" dpkg -i /packages/later/wrensshd.deb
 check "keeps its host key" keeps_key $folder "$keys"
+check "keeps the administrator's flags" same "$(cat /etc/default/wrensshd)" 'WRENSSHD_FLAGS="-M 600"'
 check "stays enabled" same "$(state_of wrensshd.socket)" enabled
 serve
 check "takes a login, with the host key that is known" logs_in

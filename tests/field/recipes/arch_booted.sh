@@ -14,7 +14,7 @@ check "are whole" pacman -Qkk wrensshd wrensshd-mkinitcpio
 check "has its user, who can't log in" same "$(getent passwd wrensshd | cut -d : -f 6,7)" /:/usr/sbin/nologin
 check "does not listen unless it is asked to" is wrensshd.socket inactive
 check "puts no host key into what may become an image" test ! -e $folder/.ed25519.sk
-check "starts as the message of the package says" systemctl enable --now wrensshd.socket
+check "starts as the message of the package says" sh -c 'systemctl start wrensshd.socket && systemctl enable wrensshd.socket'
 await greets 22
 know_host
 check "takes a login, with a host key that its unit has made" logs_in
