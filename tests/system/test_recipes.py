@@ -24,7 +24,8 @@ pytestmark = pytest.mark.slow
 RECIPES = {"alpine": "alpine/APKBUILD", "arch": "arch/PKGBUILD", "nix": "nix/package.nix",
            "openwrt": "openwrt/Makefile", "buildroot": "buildroot/wrensshd.mk", "yocto": f"yocto/wrensshd_{version()}.bb"}
 UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-listen.socket", "wrensshd-listen.service", "wrensshd-keygen.service",
-         "wrensshd-sessions.service"]
+         "wrensshd-sessions.service",
+         *(f"wrensshd-{name}{kind}" for name in ("vsock", "unix-local", "unix-export") for kind in (".socket", "@.service"))]
 NAMES = ["wrensshd", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen", "wrensshd-sftp"]
 
 
@@ -185,9 +186,10 @@ def test_arch_scriptlets(tmp_path, active, restarts):
                env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert done.returncode == 0 and not done.stderr, done.stderr
     told = read_text(str(tmp_path / "told")).splitlines()
-    for unit in ("wrensshd.socket", "wrensshd-listen.socket"):
+    sockets = [unit for unit in UNITS if unit.endswith(".socket")]
+    for unit in sockets:
         assert (f"restart {unit}" in told) == restarts
-    assert told[-2:] == ["--quiet disable --now wrensshd.socket wrensshd-listen.socket", "stop wrensshd-listen.service"]
+    assert told[-2:] == ["--quiet disable --now " + " ".join(sockets), "stop wrensshd-listen.service"]
 
 
 @pytest.mark.parametrize("package, folder", [("wrensshd", "wrensshd"), ("wrensshd-initramfs", "wrensshd/initramfs")])

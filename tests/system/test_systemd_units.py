@@ -16,6 +16,7 @@ INITRD = os.path.join(PROJECT, "packaging/initramfs/systemd")
 ALLOWED = {"Environment", "EnvironmentFile", "ExecStart", "StandardInput", "StandardOutput", "StandardError", "SyslogFacility",
            "KillMode", "OOMPolicy"}
 # Out of 10, by systemd 252: lower is safer. For the template it says 9 and more, as for each login server.
+OTHER_SOCKETS = ["wrensshd-vsock", "wrensshd-unix-local", "wrensshd-unix-export"]
 KEYGEN_EXPOSURE = 10  # in tenths
 
 
@@ -30,6 +31,8 @@ def analyze(*arguments, folder):
 @pytest.fixture
 def units(site, tmp_path):
     """The units in a folder, as meson makes them."""
+    for name in OTHER_SOCKETS:
+        os.symlink("wrensshd@.service", tmp_path / f"{name}@.service")
     for name in os.listdir(UNITS):
         if name != "meson.build":
             text = read_text(os.path.join(UNITS, name))
@@ -74,7 +77,8 @@ def verify(folder, name):
 
 
 @pytest.mark.parametrize("name", ["wrensshd.socket", "wrensshd@1.service", "wrensshd-keygen.service",
-                                  "wrensshd-sessions.service", "wrensshd-listen.socket", "wrensshd-listen.service"])
+                                  "wrensshd-sessions.service", "wrensshd-listen.socket", "wrensshd-listen.service",
+                                  *(name + ".socket" for name in OTHER_SOCKETS), "wrensshd-vsock@1.service"])
 def test_verify(units, name):
     """systemd accepts each line of the units."""
     verify(units, name)

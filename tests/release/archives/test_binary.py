@@ -175,6 +175,8 @@ def test_archive_holds_what_is_promised(target):
         "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
         "lib/systemd/system/wrensshd-listen.socket", "lib/systemd/system/wrensshd-listen.service",
         "lib/systemd/system/wrensshd-keygen.service", "lib/systemd/system/wrensshd-sessions.service",
+        *(f"lib/systemd/system/wrensshd-{name}{kind}" for name in ("vsock", "unix-local", "unix-export")
+          for kind in (".socket", "@.service")),
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
         *("share/doc/wrensshd/" + page for page in (
             "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md", "packaging/CLIENTS.md",

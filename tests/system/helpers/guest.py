@@ -71,6 +71,8 @@ class Guest:
                 text = file.read().replace("@sbindir@", "/usr/local/sbin")
             with open(f"{units}/{name.removesuffix('.in')}", "w", encoding="ascii") as file:
                 file.write(text)
+            if "Accept=yes" in text and name != "wrensshd.socket":
+                os.symlink("wrensshd@.service", f"{units}/{name.removesuffix('.socket')}@.service")
 
     def write_etc(self, name, text):
         os.makedirs(os.path.dirname(os.path.join(self.etc, name)), exist_ok=True)
