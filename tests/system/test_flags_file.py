@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 
+import readme
 from daemon import run
 from guest import Guest
 from recipes import PACKAGING, read, words_of, write
@@ -147,6 +148,45 @@ def test_start_before_enable(booted):
     booted.types("systemctl reset-failed wrensshd.socket; " + both)
     assert booted("systemctl", "is-enabled", "wrensshd.socket").stdout == "enabled\n"
     booted.types("systemctl disable wrensshd.socket")
+
+
+@of_guest
+def test_the_page(booted):
+    """The page's commands: they start the socket; its example of flags is accepted; a wrong flag and setting are named."""
+    start, line, check, apply, _ = readme.blocks("packaging/README.md", "### systemd")
+    booted.types("systemctl stop wrensshd-listen.socket wrensshd-listen.service; rm -rf /etc/default; mkdir /etc/default")
+    booted.types(start)
+    put(booted, line.encode())
+    assert "ann" in booted.types(check).stdout
+    put(booted, b"WRENSSHD_FLAGS=\"-r -z\"\n")
+    assert "wrensshd: unknown flag: -z\n" in booted.types(check, fails=True).stderr
+    put(booted, b"WRENSSHD_FLAGS=\n")
+    booted.types("mkdir -p /etc/systemd/system/wrensshd.socket.d\n"
+                 "printf '[Socket]\\nListenStream=\\nListenStream=2222x\\n' >/etc/systemd/system/wrensshd.socket.d/override.conf")
+    verify, restart = apply.splitlines()
+    done = booted.types(verify, fails=None)
+    assert "override.conf:3: Failed to parse address value" in done.stdout + done.stderr
+    booted.types("sed -i s/2222x/2222/ /etc/systemd/system/wrensshd.socket.d/override.conf; systemctl daemon-reload")
+    done = booted.types(verify, fails=None)
+    assert "override.conf" not in done.stdout + done.stderr
+    booted.types(restart)
+    booted.types("ssh -p 2222 127.0.0.1 true", user="ann")
+    booted.types("rm -r /etc/systemd/system/wrensshd.socket.d; systemctl daemon-reload; systemctl restart wrensshd.socket")
+
+
+@of_guest
+def test_why_not_in_the_unit(booted):
+    """What the pages warn of: a drop-in with ExecStart= alone fails the socket at the next connection; systemd can name it."""
+    folder = "/etc/systemd/system/wrensshd@.service.d"
+    booted.types(f"systemctl start wrensshd.socket; mkdir -p {folder}\n"
+                 f"printf '[Service]\\nExecStart=/usr/local/sbin/wrensshd -r /etc/wrensshd\\n' >{folder}/override.conf\n"
+                 "systemctl daemon-reload")
+    done = booted.types("systemd-analyze verify wrensshd@1.service", fails=True)
+    assert "more than one ExecStart= setting" in done.stdout + done.stderr
+    ssh(booted, fails=True)
+    assert booted("systemctl", "is-active", "wrensshd.socket").stdout == "failed\n"
+    booted.types(f"rm -r {folder}; systemctl daemon-reload; systemctl restart wrensshd.socket")
+    ssh(booted)
 
 
 # ---- the units and the scripts --------------------------------------------------------------------------

@@ -35,7 +35,7 @@ class Fleet(fleet.Host):
         engine, on_host, self.cron = readme.blocks(PAGE, "## Host certificates")
         guest.types(engine, ROOT)
         assert "https://bao.example:8200" in on_host
-        guest.types("systemctl enable --now wrensshd.socket\n" + on_host.replace("https://bao.example:8200", ADDRESS))
+        guest.types("systemctl start wrensshd.socket && systemctl enable wrensshd.socket\n" + on_host.replace("https://bao.example:8200", ADDRESS))
         once, self.each_day = readme.blocks(PAGE, "## Log in")
         self.add_user("alice")
         guest.types("install -m 644 host_ca.pub /home/alice/")
@@ -193,11 +193,9 @@ def test_principals_by_file(host):
     """With a file for her account, Alice logs in by a certificate of a name that it lists, and by no other one."""
     guest = host.guest
     make, command, _, role = readme.blocks(PAGE, "## Principals by file")
-    drop_in = "/etc/systemd/system/wrensshd@.service.d/fleet.conf"
     guest.types(make)
     guest.types(role, ROOT)
-    guest.types(f"sed -i 's|^ExecStart=/.*|ExecStart=/usr/local/sbin/{command.strip()}|; s|%u|%%u|' {drop_in}\n"
-                "systemctl daemon-reload")
+    guest.write_etc("default/wrensshd", command)
     host.refused("certificate is not for this user")
     host.guest.types(host.each_day.splitlines()[0], ENGINE, user="alice")  # a token with the new policy
     host.certify("ssh-user/sign/web")

@@ -47,7 +47,8 @@ def test_principals_by_file(namespace, site):
     run_or_fail([*namespace.inside, "sh", "-ec", f"cd {namespace.folder}\n{make}"])
     os.rename(f"{folder}/principals/alice", f"{folder}/principals/{me}")
     write(f"{folder}/revoked", "")
-    namespace.start("sh", "-c", f"exec tcpserver -HRl0 0 22 /usr/local/sbin/{command.strip()} 2>{namespace.path('log')}")
+    namespace.start("sh", "-c", f"{command}exec tcpserver -HRl0 0 22 /usr/local/sbin/wrensshd "
+                    f"$WRENSSHD_FLAGS /etc/wrensshd 2>{namespace.path('log')}")
     namespace.wait_port()
     assert login(namespace, "web") and login(namespace, "other", "oncall")
     assert not login(namespace, me) and not login(namespace, "other")

@@ -34,7 +34,7 @@ class Fleet(fleet.Host):
         guest.types(make_key + "\n".join(readme.blocks(COMMON, "## Hosts that let these users in")))
         guest.types(host_token)
         guest.types(first, known)
-        guest.types("systemctl enable --now wrensshd.socket\n" + renewal)
+        guest.types("systemctl start wrensshd.socket && systemctl enable wrensshd.socket\n" + renewal)
         self.add_user("alice")
         guest.types("install -m 644 host_ca.pub /home/alice/")
         guest.types(readme.blocks(COMMON, "## Log in")[0], user="alice")

@@ -79,6 +79,25 @@ check "is purged" dpkg -P wrensshd
 check "leaves no key" left_in $folder ''
 check "leaves what it is mounted on" umount $folder
 
+proxy=/usr/lib/systemd/ssh_config.d/20-systemd-ssh-proxy.conf
+if [ -e $proxy ]; then
+    echo "wrensshd's socket for users of this machine, beside the one that systemd makes for OpenSSH's server"
+    # shellcheck disable=SC2086 # a list of words
+    login_here() { ssh $client=accept-new -F $proxy "$user@$1" id -un; }
+    check "installs" dpkg -i /packages/wrensshd.deb
+    check "is skipped without an error" systemctl start wrensshd-unix-local.socket
+    check "gives way" is wrensshd-unix-local.socket inactive
+    check "the other one is put off" systemctl mask --now sshd-unix-local.socket
+    check "starts" systemctl start wrensshd-unix-local.socket
+    check "takes a login by ssh .host" same "$(login_here .host)" $user
+    check "takes a login by ssh unix/..." same "$(login_here unix/run/ssh-unix-local/socket)" $user
+    check "has logged both" same "$(journalctl -b -t wrensshd | grep -c 'event=login from=unix:0 .*verdict=accepted')" 2
+    check "starts TCP's where there is no vsock" systemctl start wrensshd-vsock.socket wrensshd.socket
+    check "leaves no failed unit" same "$(systemctl --failed --no-legend 'wrensshd*')" ''
+    check "is purged" dpkg -P wrensshd
+    check "its sockets are stopped" is wrensshd-unix-local.socket inactive
+fi
+
 end
 status=$?
 [ $status = 0 ] || journalctl -b -o cat | tail -n 30

@@ -109,10 +109,10 @@ class Host:
 
     def keep(self):
         """What each test begins with."""
-        self.guest.types("mkdir kept\ncp -a /etc/wrensshd /etc/systemd/system kept")
+        self.guest.types("mkdir kept\ncp -a /etc/wrensshd /etc/default /etc/systemd/system kept")
 
     def restore(self):
         """Also ends what ControlPersist keeps open."""
         self.engine_answers(True)
         self.guest("pkill", "-u", "alice", "-x", "ssh")
-        self.guest.types("cp -a kept/wrensshd /etc && cp -a kept/system /etc/systemd\nsystemctl daemon-reload")
+        self.guest.types("cp -a kept/wrensshd kept/default /etc && cp -a kept/system /etc/systemd\nsystemctl daemon-reload")

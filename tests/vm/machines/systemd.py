@@ -179,19 +179,18 @@ def check_user_session(place, person, machine):
 
 
 def check_other_sockets(place, ssh):
-    """The man page's drop-in file: the same unit serves vsock, here the machine's own, and a Unix socket."""
-    file = "/etc/systemd/system/wrensshd.socket.d/other.conf"
-    restart = "systemctl daemon-reload && systemctl restart wrensshd.socket"
-    done = ssh(f"cat >{file} && {restart}", input=readme.example("[Socket]\nListenStream=vsock"))
-    place.check(done.returncode == 0, f"the socket does not restart: {done.stderr}")
-    for address, seen in (("UNIX-CONNECT:/run/wrensshd/socket", "unix:0"), ("VSOCK-CONNECT:1:22", "vsock:1")):
+    """The units beside TCP's serve vsock, here the machine's own, and the Unix socket of this machine."""
+    done = ssh("systemctl start wrensshd-vsock.socket wrensshd-unix-local.socket && "
+               "systemctl is-active wrensshd-vsock.socket wrensshd-unix-local.socket")
+    place.check(done.stdout == "active\nactive\n", f"the sockets do not start: {done.stdout}{done.stderr}")
+    for address, seen in (("UNIX-CONNECT:/run/ssh-unix-local/socket", "unix:0"), ("VSOCK-CONNECT:1:22", "vsock:1")):
         proxy = shlex.join(ssh.command(f"socat - {address}")).replace("%", "%%")
         done = ssh('echo "there <$SSH_CONNECTION>"', options=[f"ProxyCommand={proxy}"])
         place.check(done.stdout == "there <UNKNOWN 65535 UNKNOWN 65535>\n",
                     f"no login through {address}: {done.stdout}{done.stderr}")
         lines = ssh("journalctl -t wrensshd --no-pager").stdout
         place.check(f"event=login from={seen} " in lines, f"no login from {seen} in the journal:\n{lines[-2000:]}")
-    ssh(f"rm {file}; {restart}")
+    ssh("systemctl stop wrensshd-vsock.socket wrensshd-unix-local.socket")
 
 
 def check_limits(place, ssh):
