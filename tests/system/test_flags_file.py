@@ -5,11 +5,12 @@ import os
 import re
 import shutil
 import subprocess
+import time
 
 import pytest
 
 import readme
-from daemon import run
+from daemon import PATIENCE_SECONDS, run
 from guest import Guest
 from recipes import PACKAGING, read, words_of, write
 
@@ -187,6 +188,24 @@ def test_why_not_in_the_unit(booted):
     assert booted("systemctl", "is-active", "wrensshd.socket").stdout == "failed\n"
     booted.types(f"rm -r {folder}; systemctl daemon-reload; systemctl restart wrensshd.socket")
     ssh(booted)
+
+
+@of_guest
+def test_a_listener_that_fails(booted):
+    """While the resident process can't start, its socket stays, and it is tried once a second; then the client is served."""
+    folder = "/etc/systemd/system/wrensshd-listen.service.d"
+    booted.types(f"systemctl stop wrensshd.socket; mkdir -p {folder}; rm -rf /etc/default\n"
+                 f"printf '[Service]\\nExecStart=\\nExecStart=/usr/local/sbin/wrensshd-listen no-port\\n' >{folder}/wrong.conf\n"
+                 "systemctl daemon-reload; systemctl start wrensshd-listen.socket")
+    client = booted.start("setpriv", "--reuid=ann", "--regid=ann", "--init-groups", "ssh", "127.0.0.1", "id -un",
+                          env={"HOME": "/home/ann"}, stdout=subprocess.PIPE)
+    time.sleep(6)
+    assert booted("systemctl", "is-active", "wrensshd-listen.socket").stdout == "active\n"
+    tries = booted.journal("-b", "-t", "wrensshd").count("usage: wrensshd-listen ")
+    assert 2 <= tries <= 8
+    booted.types(f"rm -r {folder}; systemctl daemon-reload")
+    assert client.communicate(timeout=PATIENCE_SECONDS)[0] == b"ann\n"
+    booted.types("systemctl stop wrensshd-listen.socket wrensshd-listen.service")
 
 
 # ---- the units and the scripts --------------------------------------------------------------------------

@@ -109,7 +109,8 @@ def test_what_makes_the_key_has_few_rights(units):
 def test_a_connection_is_not_restricted(units):
     """The units that connections run in have no restrictions: users' programs would have them, too."""
     assert set(settings(units, "wrensshd@.service", "Service")) <= ALLOWED
-    assert set(settings(units, "wrensshd-listen.service", "Service")) <= ALLOWED | {"SyslogIdentifier", "Slice", "TasksMax"}
+    assert set(settings(units, "wrensshd-listen.service", "Service")) <= ALLOWED | {
+        "Restart", "RestartSec", "SyslogIdentifier", "Slice", "TasksMax"}
     assert settings(units, "wrensshd-listen.service", "Service")["TasksMax"] == "infinity"
 
 
