@@ -137,8 +137,8 @@ def test_a_folder_in_place_of_the_file(guest):
 def test_start_before_enable(booted):
     """As README says: with a port that is taken the line fails, and leaves the socket disabled. Then it can be done again."""
     booted.types("systemctl stop wrensshd.socket wrensshd-listen.socket wrensshd-listen.service")
-    taken = booted.start("python3", "-c", "import socket, time; kept = socket.create_server(('', 22)); print(flush=True); time.sleep(60)",
-                         stdout=subprocess.PIPE)
+    server = "import socket, time; kept = socket.create_server(('', 22)); print(flush=True); time.sleep(60)"
+    taken = booted.start("python3", "-c", server, stdout=subprocess.PIPE)
     assert taken.stdout.readline() == b"\n"
     both = "systemctl start wrensshd.socket && systemctl enable wrensshd.socket"
     booted.types(both, fails=True)
@@ -234,7 +234,8 @@ SCRIPTS = ["listen/run", "runit/run", "s6/run", "tcpserver/run", "buildroot/S50w
 
 
 def flags_of(tmp_path, shell, script, settings):
-    """The flags with which a script starts wrensshd, its neighbours replaced by stubs. If `settings` is None, the file is a folder."""
+    """The flags with which a script starts wrensshd, and what it says; stubs stand for other programs. If `settings` is
+    None, the file is a folder."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
     if shell[0] == "busybox" and "S50" in script:

@@ -177,7 +177,10 @@ def test_install(place, given):
     if given:
         assert not units and not initramfs
     else:
-        assert units == {name.removesuffix(".in") for name in os.listdir(PACKAGING + "/systemd")} - {"meson.build"}
+        templates = {f"wrensshd-{name}@.service" for name in ("vsock", "unix-local", "unix-export")}
+        assert units == {name.removesuffix(".in") for name in os.listdir(PACKAGING + "/systemd")} - {"meson.build"} | templates
+        for name in templates:
+            assert os.readlink(f"{place.root}/usr/local/lib/systemd/system/{name}") == "wrensshd@.service"
         installer = f"{place.root}{shared}packaging/initramfs/install.sh"
         for tool in ("initramfs-tools", "dracut", "mkinitcpio"):
             assert run(["sh", installer, tool], env={**os.environ, "DESTDIR": place.path + "/image"}).returncode == 0
@@ -188,12 +191,13 @@ def test_install(place, given):
         assert os.path.exists(f"{place.root}/usr/local/{name}") or (given and "/packaging/" in name), name
 
 
-def test_template_in_packaging_readme():
-    """The unit in the document is the one that is installed."""
-    ours = read_text(PACKAGING + "/systemd/wrensshd@.service.in").replace("@sbindir@", "/usr/local/sbin").splitlines()
-    shown = "".join(readme.blocks(PAGE, "### systemd")).splitlines()
-    told = [line for line in shown if re.match(r"[A-Z]\w+=", line)]
-    assert told and set(told) <= set(ours)
+@pytest.mark.parametrize("unit, first", [("wrensshd@.service.in", "[Unit]\nCollectMode"),
+                                         ("wrensshd.socket", "[Socket]\nListenStream")])
+def test_units_in_the_man_page(unit, first):
+    """The lines of the units in the document are those of the units that are installed."""
+    ours = read_text(f"{PACKAGING}/systemd/{unit}").replace("@sbindir@", "/usr/local/sbin").splitlines()
+    told = [line for line in readme.example(first).splitlines() if re.match(r"[A-Z]\w+=", line)]
+    assert len(told) > 5 and set(told) <= set(ours)
 
 
 # ---- the picture in README.md ---------------------------------------------------------------------
