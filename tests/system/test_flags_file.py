@@ -231,6 +231,8 @@ GOOD = [("", []), ("WRENSSHD_FLAGS=\n", []), ("WRENSSHD_FLAGS='-r -t 9'\n", ["-r
         ("foo bar\n=\nWRENSSHD_FLAGS=-r\nfoo\n", ["-r"]), (None, [])]
 BAD = ["(((\nWRENSSHD_FLAGS=-r\n", "WRENSSHD_FLAGS=-r\nif\n", "WRENSSHD_FLAGS='-r\n", "WRENSSHD_FLAGS=\"-e 'echo\"\n"]
 SCRIPTS = ["listen/run", "runit/run", "s6/run", "tcpserver/run", "buildroot/S50wrensshd"]
+# busybox's shell prefers its own start-stop-daemon to a stub.
+PAIRS = [(shell, script) for shell in SHELLS for script in SCRIPTS if (shell[0], script) != ("busybox", "buildroot/S50wrensshd")]
 
 
 def flags_of(tmp_path, shell, script, settings):
@@ -238,8 +240,6 @@ def flags_of(tmp_path, shell, script, settings):
     None, the file is a folder."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
-    if shell[0] == "busybox" and "S50" in script:
-        pytest.skip("busybox's shell has a start-stop-daemon of its own, no stub")
     default = tmp_path / "default"
     if settings is None:
         default.mkdir()
@@ -263,16 +263,14 @@ def flags_of(tmp_path, shell, script, settings):
     return words[1:] if "S50" in script else words, done.stdout + done.stderr  # S50: -l
 
 
-@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("shell, script", PAIRS, ids=[f"{shell[0]}-{script}" for shell, script in PAIRS])
 @pytest.mark.parametrize("settings, flags", GOOD, ids=range(len(GOOD)))
 def test_scripts(tmp_path, shell, script, settings, flags):
     """The same line in the same file counts for the other launchers, whose shell reads it."""
     assert flags_of(tmp_path, shell, script, settings)[0] == flags
 
 
-@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
-@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("shell, script", PAIRS, ids=[f"{shell[0]}-{script}" for shell, script in PAIRS])
 @pytest.mark.parametrize("settings", BAD, ids=range(len(BAD)))
 def test_scripts_with_a_mistake(site, tmp_path, shell, script, settings):
     """A file that a shell can't read does not end the script: the port is served, and each connection refused."""
