@@ -12,7 +12,8 @@ import pytest
 import readme
 from daemon import PATIENCE_SECONDS, run
 from guest import Guest
-from recipes import PACKAGING, read, words_of, write
+from recipes import PACKAGING, words_of
+from whole_files import read_text, write
 
 SOCKETS = {"wrensshd.socket": "systemctl stop wrensshd-listen.socket wrensshd-listen.service",
            "wrensshd-listen.socket": "systemctl stop wrensshd.socket"}
@@ -44,8 +45,7 @@ def guest(booted, request):
 
 def put(guest, text):
     """What an administrator does: an edit, and a restart of the resident process if there is one."""
-    with open(os.path.join(guest.etc, "default/wrensshd"), "wb") as file:
-        file.write(text)
+    write(os.path.join(guest.etc, "default/wrensshd"), text)
     guest.types("systemctl try-restart wrensshd-listen.service")
 
 
@@ -213,7 +213,7 @@ def test_a_listener_that_fails(booted):
 @pytest.mark.parametrize("name", ["wrensshd@.service.in", "wrensshd-listen.service.in"])
 def test_units(name):
     """The file may be missing, and the variable is never unset; the flags stand before the key directory."""
-    lines = read(f"{PACKAGING}/systemd/{name}").splitlines()
+    lines = read_text(f"{PACKAGING}/systemd/{name}").splitlines()
     first = lines.index("Environment=WRENSSHD_FLAGS=")
     assert lines.index("EnvironmentFile=-/etc/default/wrensshd") > first
     assert len([line for line in lines if re.match("ExecStart=.*/wrensshd [$]WRENSSHD_FLAGS /etc/wrensshd$", line)]) == 1
@@ -221,7 +221,7 @@ def test_units(name):
 
 def test_debian_has_the_file():
     """Debian's package has the file, which changes nothing: a comment and an empty value. dpkg keeps an administrator's."""
-    lines = read(PACKAGING + "/debian/wrensshd.default").splitlines()
+    lines = read_text(PACKAGING + "/debian/wrensshd.default").splitlines()
     assert lines[0].startswith("# ") and lines[1:] == ["WRENSSHD_FLAGS="]
 
 
@@ -245,14 +245,14 @@ def flags_of(tmp_path, shell, script, settings):
         default.mkdir()
     else:
         default.write_text(settings)
-    text = re.sub(r"(?m)^PATH=.*", f"PATH={tmp_path}:/usr/bin:/bin", read(f"{PACKAGING}/{script}"))
+    text = re.sub(r"(?m)^PATH=.*", f"PATH={tmp_path}:/usr/bin:/bin", read_text(f"{PACKAGING}/{script}"))
     text = text.replace("/usr/sbin/wrensshd-makekey", "wrensshd-makekey").replace("setsid ", "")
     assert "/etc/default/" in text
     write(tmp_path / "script", re.sub(r"/etc/default/(wrensshd|[$]DAEMON)", str(default), text))
     for name in ("wrensshd", "wrensshd-makekey", "wrensshd-printkey", "sleep"):
-        write(tmp_path / name, "#!/bin/sh\n")
+        write(tmp_path / name, "#!/bin/sh\n", mode=0o755)
     for name in ("wrensshd-listen", "tcpserver", "tcpsvd", "start-stop-daemon"):
-        write(tmp_path / name, f'#!/bin/sh\nprintf "\'%s\' " "$@" >{tmp_path}/note\n')
+        write(tmp_path / name, f'#!/bin/sh\nprintf "\'%s\' " "$@" >{tmp_path}/note\n', mode=0o755)
     done = run([*shell, str(tmp_path / "script"), "start"], env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
     assert done.returncode == 0, (done.stdout, done.stderr)
     words = words_of(str(tmp_path / "note"))
@@ -288,7 +288,7 @@ def test_scripts_with_a_mistake(site, tmp_path, shell, script, settings):
 def test_openwrt(tmp_path, options, flags):
     """Quotes in OpenWrt's option hold words together, and a mistake in them does not end the script."""
     script = tmp_path / "init"
-    write(script, read(PACKAGING + "/openwrt/files/wrensshd.init").replace("/usr/sbin/wrensshd-makekey", "true"))
+    write(script, read_text(PACKAGING + "/openwrt/files/wrensshd.init").replace("/usr/sbin/wrensshd-makekey", "true"))
     note = tmp_path / "note"
     done = run(["sh", "-uc", f"""
 config_load() {{ :; }}

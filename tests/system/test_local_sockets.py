@@ -7,7 +7,8 @@ import re
 import pytest
 
 from guest import Guest, need_guest
-from recipes import PACKAGING, read
+from recipes import PACKAGING
+from whole_files import read_text
 
 LOCAL, EXPORT = "/run/ssh-unix-local/socket", "/run/host/unix-export/ssh"
 ADDRESSES = {"vsock": "vsock::22", "unix-local": LOCAL, "unix-export": EXPORT}
@@ -18,14 +19,14 @@ PROXY = "/usr/lib/systemd/ssh_config.d/20-systemd-ssh-proxy.conf"
 
 
 def unit(name):
-    return read(f"{PACKAGING}/systemd/wrensshd-{name}.socket")
+    return read_text(f"{PACKAGING}/systemd/wrensshd-{name}.socket")
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
 def test_address(name):
     """The addresses are systemd-ssh-generator's, which systemd-ssh-proxy knows; each is a unit of its own, apart from TCP's."""
     assert re.findall("(?m)^ListenStream=(.*)$", unit(name)) == [ADDRESSES[name]]
-    assert ADDRESSES[name] not in read(PACKAGING + "/systemd/wrensshd.socket")
+    assert ADDRESSES[name] not in read_text(PACKAGING + "/systemd/wrensshd.socket")
 
 
 @pytest.mark.parametrize("name", ADDRESSES)
@@ -41,7 +42,7 @@ def test_conditions(name):
 @pytest.mark.parametrize("name", ["", "-listen", "-vsock", "-unix-export"])
 def test_access_target(name):
     """What lets in from elsewhere is part of ssh-access.target, which systemd has from 257 on."""
-    text = read(f"{PACKAGING}/systemd/wrensshd{name}.socket")
+    text = read_text(f"{PACKAGING}/systemd/wrensshd{name}.socket")
     assert re.search(r"(?m)^Wants=.*\bssh-access\.target\b", text) and "\nBefore=ssh-access.target\n" in text
 
 
