@@ -105,7 +105,7 @@ measure() {
 at_once=$processors
 gcc_left_out='fuzz\|bench.*\|soak' gcc_suites="--suite unit --suite system --no-suite measure --no-suite fuzz"
 gcc_marks='not slow'
-sanitize_left_out=system/hostile sanitized=
+sanitize_left_out=system/hostile sanitized=''
 # shellcheck source=tests/all.sh
 [ -z "$all" ] || . "$top/tests/all.sh"
 # shellcheck disable=SC2086 # a list of words
