@@ -1,0 +1,592 @@
+"""packaging/switch.sh with stubs of systemd, killed at every step: the port has one server at each moment, and after the
+deadline the old one. tests/field/packages/switch.sh runs it under a real systemd."""
+
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from daemon import SLOWNESS, run
+from recipes import PACKAGING, read, write
+from site_setup import PROJECT
+
+pytestmark = pytest.mark.slow
+
+SCRIPT = PACKAGING + "/switch.sh"
+OLD, NEW = "ssh.service", "wrensshd.socket"
+PLACES = (("here=/run", "here={}/run"), ("kept=/var/lib", "kept={}/lib"), ("now=/run", "now={}/run"), ("lasting=/etc", "lasting={}/etc"),
+          ("openssh=/etc", "openssh={}/etc"), ("tinyssh=/etc", "tinyssh={}/etc"), ("dropbear=/etc", "dropbear={}/etc"),
+          ("defaults=/etc", "defaults={}/etc"), ("uptime=/proc", "uptime={}"), ("booted=/run", "booted={}/run"),
+          ("mkdir -p /run/sshd", "mkdir -p {}/run/sshd"))
+
+# Units are files: active/ of those that run, with their ports; enabled/. Drop-in files count since the last daemon-reload.
+SYSTEMCTL = r"""#!/bin/sh
+cd {0} || exit 1
+echo "$*" >>calls
+[ "$1" != -q ] || shift
+verb=$1
+shift
+conflicts=$(sed -n 's/^Conflicts=//p' loaded/* 2>/dev/null)
+listens() {{ (echo ListenStream=22; cat loaded/lasting loaded/now 2>/dev/null) |
+    awk -F = '/^ListenStream=/ {{ if ($2 == "") list = ""; else list = list " " $2 }} END {{ print list }}'; }}
+free() {{
+    for other in active/*; do
+        for port in $(cat "$other" 2>/dev/null); do
+            case " $1 " in *" ${{port##*:}} "*) echo "$other: Address already in use" >&2; return 1 ;; esac
+        done
+    done
+}}
+start() {{
+    [ ! -e "active/$1" ] || return 0
+    case $1 in wrensshd.socket)
+        for unit in $conflicts; do rm -f "active/$unit"; done ;;
+    esac
+    case " $conflicts " in *" $1 "*) rm -f active/wrensshd.socket ;; esac
+    [ ! -e "broken/$1" ] || {{ echo "$1 is broken" >&2; return 1; }}
+    ports=$(cat "ports/$1" 2>/dev/null || listens)
+    free "$(for port in $ports; do echo "${{port##*:}}"; done | tr '\n' ' ')" && echo "$ports" >"active/$1"
+}}
+status=0
+case $verb in
+start) for unit; do start "$unit" || status=1; done ;;
+restart) rm -f "active/$1"; start "$1" || status=1 ;;
+stop) for unit; do rm -f "active/$unit" "timers/${{unit%.timer}}"; done ;;
+enable) for unit; do : >"enabled/$unit"; done ;;
+disable) for unit; do rm -f "enabled/$unit"; done ;;
+is-active) [ -e "active/$1" ] || status=3 ;;
+is-enabled) if [ -e "enabled/$1" ]; then echo enabled; else echo disabled; status=1; fi ;;
+daemon-reload)
+    rm -f loaded/*
+    cp run/systemd/system/wrensshd.socket.d/switching.conf loaded/now 2>/dev/null
+    cp etc/systemd/system/wrensshd.socket.d/switch.conf loaded/lasting 2>/dev/null ;;
+show)
+    case $2 in
+    MainPID) echo 42 ;;
+    BindIPv6Only) echo both ;;
+    Listen) if [ "$3" = wrensshd.socket ]; then echo '[::]:22 (Stream)'; else sed 's/$/ (Stream)/' "ports/$3"; fi ;;
+    esac ;;
+cat) [ ! -e no_units ] || exit 1; cat unit ;;
+esac
+exit $status
+"""
+
+SS = r"""#!/bin/sh
+cd {0}/active || exit 1
+port=${{2##*:}}
+for unit in *; do
+    case $unit in wrensshd.*) process='"systemd",pid=1' ;; *) process='"sshd",pid=42' ;; esac
+    for address in $(cat "$unit" 2>/dev/null); do
+        case $2:$address in
+        :* | *:"$port:$port" | *:*:"$port" ) echo "LISTEN 0 128 $address 0.0.0.0:* users:(($process,fd=3))" ;;
+        esac
+    done
+done
+"""
+
+# A login is seen at the ports of the file `logins` that wrensshd has.
+JOURNALCTL = r"""#!/bin/sh
+cd {0} || exit 1
+case " $* " in
+*" export "*) [ -e no_journal ] || echo __CURSOR=c ;;
+*" with-unit "*)
+    for port in $(cat logins); do
+        case " $(cat active/wrensshd.socket 2>/dev/null) " in
+        *" $port "* | *":$port "*) sed "s/PORT/$port/" line ;;
+        esac
+    done ;;
+esac
+"""
+
+LINE = ("Sat 2026-11-28 16:00:00 UTC wrensshd@3-192.0.2.1:PORT-192.0.2.7:54138.service[80]: event=login from=192.0.2.7 "
+        "port=54138 user=ann key=SHA256:9tEj type=ssh-ed25519 verdict=accepted authkeys=/home/ann/.ssh/authorized_keys line=1\n")
+
+# The last three words are what systemd shall run.
+SYSTEMD_RUN = r"""#!/bin/sh
+cd {0} || exit 1
+[ ! -e no_timers ] || exit 1
+for word; do case $word in --unit=*) name=${{word#--unit=}} ;; esac; done
+while [ $# -gt 3 ]; do shift; done
+echo "$2 $3" >"timers/$name"
+"""
+
+WRENSSHD = r"""#!/bin/sh
+cd {0} || exit 1
+case $* in
+--help) cat help; exit 0 ;;
+*"-u "*) user=${{*##*-u }}; user=${{user%% *}} ;;
+*) user=all ;;
+esac
+echo "$*" >>checks
+[ -e "good/$user" ] || {{ echo 'wrensshd[1]: event=login user='$user' verdict=refused reason="unsafe mode" remedy="chmod go-w"'; exit 100; }}
+echo "$user: ok"
+"""
+
+MAKEKEY = r"""#!/bin/sh
+for word; do keydir=$word; done
+mkdir -p "$keydir"
+[ "$1" = -i ] || {{ echo new >"$keydir/key"; exit; }}
+[ ! -e "$keydir/key" ] || {{ echo "another key is there"; exit 111; }}
+cp "$2" "$keydir/key"
+"""
+
+PRINTKEY = r"""#!/bin/sh
+if [ -d "$1" ]; then set -- "$1/key"; fi
+[ -e "$1" ] && echo "ssh-ed25519 $(cat "$1")"
+"""
+
+# `sleep` is what makes time pass.
+SLEEP = r"""#!/bin/sh
+read -r up _ <{0}/uptime
+echo "$((${{up%.*}} + $1)).00 1.00" >{0}/uptime
+"""
+
+
+class Host:
+    """A machine with OpenSSH on port 22, the users ann (a key), bob (a password) and nobody else."""
+
+    def __init__(self, folder, addresses="0.0.0.0:22 [::]:22", unit=OLD):
+        self.folder, self.old = str(folder), unit
+        for name in ("active", "enabled", "broken", "ports", "loaded", "timers", "good", "bin", "run/systemd/system", "etc/ssh", "lib",
+                     "home/ann/.ssh", "home/bob"):
+            os.makedirs(self.path(name))
+        for name in ("run/wrensshd-switch",):
+            os.makedirs(self.path(name))
+        text = read(SCRIPT)
+        for old, new in PLACES:
+            assert text.count(old) == 1, old
+            text = text.replace(old, new.format(self.folder))
+        write(self.path("switch.sh"), text)
+        for name, stub in (("systemctl", SYSTEMCTL), ("systemd-run", SYSTEMD_RUN), ("journalctl", JOURNALCTL), ("ss", SS),
+                           ("sleep", SLEEP), ("wrensshd", WRENSSHD), ("wrensshd-makekey", MAKEKEY),
+                           ("wrensshd-printkey", PRINTKEY), ("id", "#!/bin/sh\necho 0\n"), ("sync", "#!/bin/sh\n"),
+                           ("timeout", '#!/bin/sh\nshift\nexec "$@"\n'),
+                           ("getent", "#!/bin/sh\ncat {0}/$1\n"), ("sshd", "#!/bin/sh\n[ $1 = -t ] || cat {0}/sshd_config\n")):
+            write(self.path("bin/" + name), stub.format(self.folder))
+        for name, text in (("uptime", "1000.00 1.00\n"), ("logins", "2222 22"), ("line", LINE), ("help", "  -T\n"),
+                           ("ports/" + unit, addresses.replace(" ", "\n") + "\n"), ("active/" + unit, addresses),
+                           ("enabled/" + unit, ""), ("etc/ssh/ssh_host_ed25519_key", "AAAAhost"), ("good/ann", ""),
+                           ("home/ann/.ssh/authorized_keys", "key"), ("shadow", "ann:!:1\nbob:$y$:1\n"),
+                           ("passwd", f"ann:x:1:1::{self.folder}/home/ann:/bin/sh\nbob:x:2:2::{self.folder}/home/bob:/bin/sh\n"),
+                           ("sshd_config", "port 22\npermitrootlogin without-password\nauthorizedkeysfile .ssh/authorized_keys\n"),
+                           ("unit", f"[Service]\nExecStart={self.folder}/bin/wrensshd {self.folder}/etc/wrensshd\n")):
+            self.write(name, text)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, text=""):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def has(self, name):
+        return os.path.exists(self.path(name))
+
+    def environment(self, **more):
+        return {"PATH": self.path("bin") + ":/usr/bin:/bin:/usr/sbin:/sbin", **more}
+
+    def switch(self, *arguments, shell=("sh",), **more):
+        return run([*shell, self.path("switch.sh"), *arguments], env=self.environment(**more))
+
+    def servers(self, port="22"):
+        """The units that listen on the port."""
+        return {name for name in os.listdir(self.path("active"))
+                if port in [word.rpartition(":")[2] for word in read(self.path("active/" + name)).split()]}
+
+    def enabled(self):
+        return set(os.listdir(self.path("enabled")))
+
+    def under_way(self):
+        return self.has("run/wrensshd-switch/pending")
+
+    def pass_deadline(self):
+        """Runs what the timers run, as systemd does."""
+        for name in sorted(os.listdir(self.path("timers")), reverse=True):
+            path = self.path("timers/" + name)
+            if os.path.exists(path):
+                done = run(["sh", *read(path).split()], env=self.environment())
+                assert done.returncode == 0, done.stderr
+                if os.path.exists(path):  # it has elapsed
+                    os.unlink(path)
+
+    def assert_old(self):
+        """All is as it was, and nothing is left."""
+        assert self.servers() == {self.old} and self.enabled() == {self.old}
+        assert set(os.listdir(self.path("active"))) == {self.old} and not os.listdir(self.path("timers"))
+        assert not self.under_way() and not os.listdir(self.path("loaded"))
+        assert not self.has("run/systemd/system/wrensshd.socket.d") and not self.has("etc/systemd/system/wrensshd.socket.d")
+
+    def assert_new(self):
+        assert self.servers() == {NEW} == self.enabled() == set(os.listdir(self.path("active")))
+        assert not os.listdir(self.path("timers")) and not self.under_way()
+
+
+@pytest.fixture(name="host")
+def make_host(tmp_path):
+    return Host(tmp_path / "host")
+
+
+SHELLS = [shell for shell in (["dash"], ["busybox", "sh"], ["bash", "--posix"]) if shutil.which(shell[0])]
+
+
+# ---- what it does ----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("shell", SHELLS, ids=[shell[0] for shell in SHELLS])
+def test_login(host, shell):
+    """With a login at each port wrensshd takes over, with the old host key; and --undo gives all back."""
+    done = host.switch(shell=shell)
+    assert done.returncode == 0, done.stdout + done.stderr
+    host.assert_new()
+    assert read(host.path("etc/wrensshd/key")) == "AAAAhost"
+    for words in ("OpenSSH (ssh.service) has port 22", "imported from", "ok: ann", "they can't log in any more: bob",
+                  "ssh -p 2222 ann@", "ssh ann@", "also after the next boot"):
+        assert words in done.stdout
+    done = host.switch(shell=shell)
+    assert done.returncode == 0 and "To go back: wrensshd-switch -u" in done.stdout
+    assert host.switch("--undo", shell=shell).returncode == 0
+    host.assert_old()
+    assert "nothing to undo" in host.switch("--undo", shell=shell).stderr
+
+
+@pytest.mark.parametrize("logins, words", [("", "on port 2222, so nothing was changed"), ("2222", "on port 22: OpenSSH is back"),
+                                           ("22", "on port 2222, so nothing was changed")])
+def test_no_login(host, logins, words):
+    """Without a login at each of the two ports the old server keeps it or gets it back."""
+    host.write("logins", logins)
+    done = host.switch("-n", "10")
+    assert done.returncode == 1 and words in done.stderr
+    host.assert_old()
+
+
+def test_enabled_before_disabled(host):
+    """A reboot in between finds a server to start; and wrensshd.socket is started before it is enabled."""
+    host.switch()
+    calls = [line.removeprefix("-q ") for line in read(host.path("calls")).splitlines()]
+    order = [calls.index(call) for call in ("start wrensshd.socket", "enable wrensshd.socket", "disable ssh.service")]
+    assert order == sorted(order) and "--now" not in read(host.path("calls"))
+
+
+# ---- killed ----------------------------------------------------------------------------------------------------------
+
+TRACE = """set -o functrace
+trap 'echo "$LINENO ${BASH_LINENO[*]}" >>$TRACE' DEBUG
+"""
+KILL = """set -o functrace
+trap '[ "$LINENO ${BASH_LINENO[*]}" != "$KILL_AT" ] || kill -KILL $$' DEBUG
+"""
+
+
+def steps(host, *arguments):
+    """Each command of the script that a run of it reaches, by its line and those of its callers."""
+    host.write("trace.sh", TRACE)
+    done = host.switch(*arguments, shell=["bash"], BASH_ENV=host.path("trace.sh"), TRACE=host.path("trace"))
+    found = list(dict.fromkeys(read(host.path("trace")).splitlines()))
+    return done, found
+
+
+def line_of(begin):
+    """The number of the script's last line that begins so."""
+    return max(number for number, line in enumerate(read(SCRIPT).splitlines(), 1) if line.startswith(begin))
+
+
+def kill(host, step, *arguments):
+    host.write("kill.sh", KILL)
+    done = host.switch(*arguments, shell=["bash"], BASH_ENV=host.path("kill.sh"), KILL_AT=step)
+    assert done.returncode == -9, (step, done.returncode, done.stderr)
+
+
+def copy(host, folder):
+    """The same machine once more: its scripts name the folder."""
+    made = Host(folder, unit=host.old)
+    for name in ("active", "enabled", "loaded", "timers", "lib", "etc", "run", "ports"):
+        shutil.rmtree(made.path(name))
+        shutil.copytree(host.path(name), made.path(name))
+        for top, _, files in os.walk(made.path(name)):
+            for file in (os.path.join(top, file) for file in files):
+                text = read(file).replace(host.folder + "/", made.folder + "/")
+                with open(file, "w", encoding="utf-8") as out:
+                    out.write(text)
+    return made
+
+
+def assert_serves(host, step):
+    """One server has the port, and one that is enabled will have it after a reboot."""
+    assert len(host.servers()) == 1, step
+    assert host.enabled() & {OLD, NEW}, step
+
+
+def each(check, items):
+    """Calls check() for each of them: the scripts wait more than they work."""
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        return list(pool.map(check, items))
+
+
+def test_killed_at_each_step(tmp_path):
+    """Killed before any of its commands, it leaves one server on the port, and after the deadline the old one, unless the
+    switch was whole already. Killed again while it is taken back, systemd starts that again."""
+    done, trace = steps(Host(tmp_path / "trace"))
+    assert done.returncode == 0
+    begin = next(number for number, step in enumerate(trace) if step.endswith(f" {line_of('try_it')} 0"))
+    assert begin > 100 and len(trace) - begin > 100
+
+    def check(step):
+        host = Host(tmp_path / step.replace(" ", "-"))
+        kill(host, step)
+        assert_serves(host, step)
+        whole = not host.under_way() and NEW in host.enabled()
+        assert whole or host.servers() == {OLD} or "wrensshd-switch-back" in os.listdir(host.path("timers")), step
+        host.pass_deadline()
+        if whole:
+            assert host.servers() == {NEW} == host.enabled(), step
+        else:
+            host.assert_old()
+        shutil.rmtree(host.folder)
+        return whole
+    # Up to there only the host key changes.
+    whole = each(check, trace[:begin:16] + trace[begin:])
+    assert whole == sorted(whole) and len(whole) - sum(whole) > 100 and sum(whole) > 5
+
+
+def pending(folder, whole):
+    """A host where wrensshd has the port: for now, or with a login."""
+    host = Host(folder)
+    if whole:
+        assert host.switch().returncode == 0
+    else:
+        host.write("logins", "2222")
+        _, trace = steps(Host(str(folder) + ".trace"))
+        line = line_of('    result "Log in once more')
+        kill(host, next(step for step in trace if step.startswith(f"{line} ")))
+        assert host.servers() == {NEW} and host.under_way()
+    return host
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["timer", "undo"])
+def test_killed_on_the_way_back(tmp_path, whole):
+    """The way back can be killed at each command, too. It is taken again: by systemd, or by the administrator."""
+    first, argument = pending(tmp_path / "first", whole), "--undo" if whole else "--back"
+    done, trace = steps(copy(first, tmp_path / "trace"), argument)
+    assert done.returncode == 0 and len(trace) > 30
+
+    def check(step):
+        host = copy(first, tmp_path / step.replace(" ", "-"))
+        kill(host, step, argument)
+        assert len(host.servers()) == 1 and host.enabled(), step
+        assert whole or OLD in host.enabled(), step
+        done = host.switch(argument)
+        assert done.returncode == 0 or "nothing to undo" in done.stderr, step
+        host.pass_deadline()
+        host.assert_old()
+        shutil.rmtree(host.folder)
+    each(check, trace)
+
+
+def test_goes_on(tmp_path):
+    """After its death a second one waits for the same login, until the same moment."""
+    host = pending(tmp_path / "host", False)
+    host.write("logins", "22")
+    done = host.switch()
+    assert done.returncode == 0 and "A switch is under way" in done.stdout, done.stderr
+    host.assert_new()
+    host = pending(tmp_path / "late", False)
+    host.write("uptime", "2000.00 1.00\n")
+    host.write("logins", "")
+    assert host.switch().returncode == 1
+    host.assert_old()
+
+
+def test_twice_at_once(host):
+    """A second one at the same time changes nothing."""
+    with open(host.path("run/wrensshd-switch/lock"), "w", encoding="ascii") as file:
+        with subprocess.Popen(["flock", str(file.name), "cat"], stdin=subprocess.PIPE) as holder:
+            while run(["flock", "-n", file.name, "true"]).returncode == 0:
+                pass
+            done = host.switch()
+            holder.communicate(timeout=60 * SLOWNESS)
+    assert done.returncode == 1 and "another wrensshd-switch is running" in done.stderr
+    host.assert_old()
+
+
+# ---- bad input -------------------------------------------------------------------------------------------------------
+
+def test_refusals(host):
+    """Each refusal says what is wrong, and changes nothing."""
+    def refuses(words, *arguments, status=1):
+        done = host.switch(*arguments)
+        assert done.returncode == status and words in done.stderr + done.stdout, done.stdout + done.stderr
+        host.assert_old()
+
+    for arguments in (["-n", "9"], ["-n", "x"], ["-n"], ["-p", "65536"], ["-P", "0"], ["-P", "1 2"], ["now"], ["-x"], ["-n", ""]):
+        refuses("usage:", *arguments, status=100)
+    host.write("bin/id", "#!/bin/sh\necho 1000\n")
+    refuses("needs root")
+    host.write("bin/id", "#!/bin/sh\necho 0\n")
+    host.write("no_units")
+    refuses("are not installed")
+    os.unlink(host.path("no_units"))
+    host.write("no_journal")
+    refuses("the journal can't be read")
+    os.unlink(host.path("no_journal"))
+    host.write("no_timers")
+    refuses("nothing was changed")
+    os.unlink(host.path("no_timers"))
+    os.makedirs(host.path("etc/wrensshd"), exist_ok=True)
+    host.write("etc/wrensshd/key", "AAAAother")
+    refuses("mv ")
+    shutil.rmtree(host.path("etc/wrensshd"))
+    os.rename(host.path("etc/ssh/ssh_host_ed25519_key"), host.path("rsa"))
+    refuses("no ed25519 host key")
+    os.rename(host.path("rsa"), host.path("etc/ssh/ssh_host_ed25519_key"))
+    os.unlink(host.path("good/ann"))
+    refuses("unsafe mode")
+    refuses("nobody could log in", "-f")
+    host.write("good/ann")
+    for line, words in (("permitrootlogin no", "flag -r"), ("allowgroups staff", "flag -g"), ("trustedusercakeys /ca", "flag -c")):
+        host.write("sshd_config", line + "\n")
+        refuses(words)
+    host.write("sshd_config", f"authorizedkeysfile {host.folder}/keys.%u\n")
+    host.write("keys.bob", "key\n")
+    refuses("bob has keys in " + host.path("keys.bob"))
+    host.write("sshd_config", "port 22\n")
+    host.write("bin/sshd", "#!/bin/sh\necho line 7 >&2\nexit 255\n")
+    refuses("line 7")
+
+
+def test_no_systemd(host):
+    shutil.rmtree(host.path("run/systemd"))
+    done = host.switch()
+    assert done.returncode == 1 and "systemd does not run here" in done.stderr
+
+
+def test_no_server(host):
+    """Without another server there is nothing to switch from."""
+    os.unlink(host.path("active/" + OLD))
+    done = host.switch()
+    assert done.returncode == 1 and "systemctl start wrensshd.socket && systemctl enable wrensshd.socket" in done.stderr
+    host.write("active/httpd.service", "22")
+    assert "port 22 belongs to sshd" in host.switch().stderr
+
+
+def test_three_ports(tmp_path):
+    """wrensshd takes those that are named, and says that the others will be closed."""
+    host = Host(tmp_path / "host", "0.0.0.0:22 [::]:22 0.0.0.0:2022 192.0.2.1:2023")
+    done = host.switch()
+    assert done.returncode == 1 and "22 2022 2023" in done.stderr
+    host.write("logins", "2222 2023")
+    done = host.switch("-P", "22", "-P", "2023")
+    assert done.returncode == 0 and "closed after the switch: port 2022" in done.stdout, done.stdout + done.stderr
+    assert read(host.path("etc/systemd/system/wrensshd.socket.d/switch.conf")).split() == [
+        "[Socket]", "ListenStream=", "ListenStream=22", "ListenStream=192.0.2.1:2023", "FreeBind=yes"]
+    host.switch("-u")
+    host.assert_old()
+
+
+@pytest.mark.parametrize("unit", ["ssh.socket", "tinysshd.socket", "dropbear.service"])
+def test_other_servers(tmp_path, unit):
+    """A socket of systemd's, TinySSH's and Dropbear's are taken over and given back in the same way."""
+    host = Host(tmp_path / "host", "[::]:22" if "socket" in unit else "0.0.0.0:22 [::]:22", unit)
+    os.makedirs(host.path("etc/tinyssh"))
+    host.write("etc/tinyssh/sshkeydir", "AAAAtiny")
+    os.makedirs(host.path("etc/dropbear"))
+    host.write("etc/dropbear/dropbear_ed25519_host_key", "AAAAdrop")
+    write(host.path("bin/dropbearconvert"), '#!/bin/sh\ncp "$3" "$4"\n')
+    done = host.switch()
+    assert done.returncode == 0, done.stdout + done.stderr
+    host.assert_new()
+    assert read(host.path("etc/wrensshd/key")) == {"s": "AAAAhost", "t": "AAAAtiny", "d": "AAAAdrop"}[unit[0]]
+    assert not host.has("run/wrensshd-switch/converted")
+    host.switch("-u")
+    host.assert_old()
+
+
+def test_two_servers(host):
+    """The other server stays as it is; -P names it."""
+    host.write("ports/dropbear.service", "0.0.0.0:2022")
+    host.write("active/dropbear.service", "0.0.0.0:2022")
+    write(host.path("bin/ss"), read(host.path("bin/ss")).replace(
+        "case $unit in", "case $unit in dropbear.*) process='\"dropbear\",pid=43' ;;"))
+    write(host.path("bin/systemctl"), read(host.path("bin/systemctl")).replace(
+        "MainPID) echo 42", "MainPID) [ $3 = ssh.service ] && echo 42 || echo 43"))
+    done = host.switch()
+    assert done.returncode == 0 and "stays as it is: dropbear.service (port 2022)" in done.stdout
+    assert host.servers() == {NEW} and host.servers("2022") == {"dropbear.service"}
+
+
+@pytest.mark.parametrize("unit, status, words", [(NEW, 1, "does not start on port 2222"), (OLD, 1, "does not start")])
+def test_broken(host, unit, status, words):
+    """A server that does not start leaves the port to the other one, whichever that is."""
+    host.write("broken/" + unit)
+    host.write("logins", "2222")
+    done = host.switch("-n", "10")
+    assert done.returncode == status and words in done.stderr
+    assert host.servers() == {NEW if unit == OLD else OLD}
+    os.unlink(host.path("broken/" + unit))
+    host.pass_deadline()
+    host.assert_old()
+
+
+# ---- whose login counts ----------------------------------------------------------------------------------------------
+
+def seen(host, line, port="22"):
+    host.write("line", line)
+    host.write("logins", port)
+    host.write("active/wrensshd.socket", port)
+    functions = read(host.path("switch.sh")).split("# ---- the command line")[0]
+    return run(["sh", "-c", functions + f"\nlogins c '{port}'"], env=host.environment()).stdout
+
+
+def test_logins(host):
+    """The user of an accepted login on the port."""
+    assert seen(host, LINE) == "ann\n"
+    assert seen(host, LINE.replace("PORT", "22-::1:1.service[1]: x wrensshd@0-::1:22")) == ""
+    assert seen(host, LINE.replace("3-192.0.2.1:PORT-192.0.2.7", "3-17-::1:22-::1")) == "ann\n"
+    assert seen(host, LINE.replace("PORT", "2222")) == ""
+    assert seen(host, LINE.replace("accepted", "refused")) == "" and seen(host, LINE.replace("accepted", "acceptable")) == ""
+
+
+@pytest.mark.parametrize("name", [
+    "x verdict=accepted ", "x key=a type=b verdict=accepted c", "ann key=SHA256:9tEj type=ssh-ed25519 verdict=accepted",
+    " Sat 2026-11-28 16:00:00 UTC wrensshd@0-::1:22-::1:1.service[1]: event=login from=a port=1 user=ann key=a type=b verdict=accepted"])
+def test_forged_login(host, name):
+    """No name that a client may choose looks like a login."""
+    line = LINE.replace("user=ann", f'user="{name}"').replace("accepted", "refused").replace("refused auth", "refused x=auth")
+    line = f'{line.split(" user=")[0]} user="{name}" key=- type=none verdict=refused reason="unknown user"\n'
+    assert seen(host, line) == ""
+
+
+# ---- the unit's command ----------------------------------------------------------------------------------------------
+
+def test_flags_of_the_unit(host):
+    """Users are checked with the flags of the unit and of /etc/default/wrensshd, word by word."""
+    os.makedirs(host.path("etc/default"))
+    host.write("etc/default/wrensshd", "WRENSSHD_FLAGS=\"-r -x 'sftp=internal-sftp -R'\"\n")
+    host.write("unit", f"[Service]\nExecStart=/no\n[Service]\nExecStart=\nExecStart=-{host.folder}/bin/wrensshd -v \\\n"
+                       f"  -a {host.folder}/keys/%%u $WRENSSHD_FLAGS -- {host.folder}/etc/wrensshd\n")
+    os.makedirs(host.path("keys"))
+    host.write("keys/ann", "key")
+    done = host.switch("-f")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert read(host.path("checks")) == (f"-u ann -v -a {host.folder}/keys/%u -r -x sftp=internal-sftp -R -T -- "
+                                         f"{host.folder}/etc/wrensshd\n")
+
+
+def test_all_users_at_once(host):
+    """A wrensshd that has -A checks all users in one call, and its status counts."""
+    host.write("help", "  -T, -A  serve nobody\n")
+    assert host.switch().returncode == 1
+    host.assert_old()
+    host.write("good/all")
+    done = host.switch()
+    assert done.returncode == 0 and "all: ok" in done.stdout
+    host.assert_new()
+
+
+# ---- its page --------------------------------------------------------------------------------------------------------
+
+def test_page(host):
+    """The man page has each flag of the help, and no other."""
+    page = read(os.path.join(PROJECT, "man/wrensshd-switch.8"))
+    helped = set(re.findall(r"^  -(\w), --([\w-]+)", host.switch("-h").stdout, re.M))
+    assert set(re.findall(r"^\.It Fl (\w)\b(?:.*?) , Fl -([\w-]+)", page, re.M)) == helped and len(helped) == 7
