@@ -2,7 +2,7 @@
 # Builds the Debian packages, has lintian look at them, and takes them through their lives: in a chroot, in a container
 # with systemd, and with images made by initramfs-tools and by dracut.
 #
-#     sh tests/field/packages/run.sh [--no-build] [--suite NAME] [life|booted|initramfs-tools|dracut]...
+#     sh tests/field/packages/run.sh [--no-build] [--suite NAME] [life|booted|switch|initramfs-tools|dracut]...
 #
 #     --no-build  take the packages as they lie in build/debian
 #     --suite     another release than this machine's (trixie): they are built in a chroot of it
@@ -39,12 +39,12 @@ while [ $# -gt 0 ]; do
     -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --no-build) build='' options=--no-build ;;
     --suite) suite=${2:?--suite takes a name}; shift ;;
-    life | booted | initramfs-tools | dracut) break ;;
+    life | booted | switch | initramfs-tools | dracut) break ;;
     *) die "unknown argument: $1" ;;
     esac
     shift
 done
-[ $# -gt 0 ] || set -- life booted initramfs-tools dracut
+[ $# -gt 0 ] || set -- life booted switch initramfs-tools dracut
 [ "$(id -u)" = 0 ] || skip "a chroot needs root"
 { command -v apt-get && command -v dpkg; } >/dev/null 2>&1 || skip "this is no Debian"
 
@@ -113,9 +113,19 @@ server=$common,openssh-server
 packages_of() {
     case $1 in
     life | booted) echo $server,systemd-sysv ;;
+    switch) echo $server,dropbear-bin,dropbear,systemd-sysv,tinysshd ;;
     initramfs-tools) echo $common,busybox,cryptsetup-initramfs,initramfs-tools ;;
     dracut) echo $common,cryptsetup,dracut,udev ;;
     esac
+}
+
+# Where no systemd is running here, systemd-nspawn ends with this status when the container reboots.
+boot_switch() {
+    mv "$root/tests/switch.sh" "$root/tests/booted.sh"
+    while boot_seconds=900 boot_root; status=$?; [ $status = 133 ]; do
+        rm "$root/booted.log" "$root/etc/systemd/system/multi-user.target.wants/test.service"
+    done
+    return $status
 }
 
 for life in "$@"; do
@@ -125,6 +135,7 @@ for life in "$@"; do
     if case $life in
         life) in_root sh /tests/life.sh ;;
         booted) boot_root ;;
+        switch) boot_switch ;;
         *) in_root sh /tests/image.sh ;;
         esac; then
         passed=$((passed + 1))
