@@ -90,10 +90,11 @@ disarm() { systemctl stop "$1.timer" 2>/dev/null; }
 lock() { exec 8>"$here/change" && flock 8; }
 unlock() { exec 8>&-; }
 
-# The text of the drop-in file of wrensshd.socket.
-conflict()
+# The text of the drop-in file of wrensshd.socket. All units of the old server: a socket may start its service meanwhile.
+conflict() # KIND
 {
-    printf '[Unit]\nConflicts=%s\nAfter=%s\n' "$1" "$1"
+    units=$(units_of "$1")
+    printf '[Unit]\nConflicts=%s\nAfter=%s\n' "$units" "$units"
 }
 listen() # ADDRESSES: a port, or an address with a port
 {
@@ -173,7 +174,7 @@ undo()
     elif [ -e "$kept/old" ]; then
         say "$(field kind "$kept/old") gets port $(field ports "$kept/old") back."
         lock || fail "$here can't be locked"
-        conflict "$(field old "$kept/old")" | load "$now" || fail "$now can't be written"
+        conflict "$(field kind "$kept/old")" | load "$now" || fail "$now can't be written"
         restore "$kept/old" || {
             systemctl -q enable wrensshd.socket
             forget "$now"
@@ -191,13 +192,20 @@ undo()
 
 # ---- the old server --------------------------------------------------------------------------------------------------
 
-kind_of()
+kind_of() # UNIT
 {
     case $1 in
     ssh.*) echo OpenSSH ;;
     tinysshd.*) echo TinySSH ;;
     *) echo Dropbear ;;
     esac
+}
+
+units_of() # KIND
+{
+    for unit in $known; do
+        [ "$(kind_of "$unit")" != "$1" ] || printf '%s ' "$unit"
+    done | sed 's/ $//'
 }
 
 # One address on each line, as ListenStream= takes it: a port alone is IPv4 and IPv6.
@@ -575,8 +583,8 @@ OpenSSH could not start again, so there would be no way back"
 state() # PHASE DEADLINE CURSOR
 {
     enabled_units=
-    for unit in $known; do
-        if [ "$(kind_of "$unit")" = "$kind" ] && enabled "$unit"; then enabled_units="$enabled_units $unit"; fi
+    for unit in $(units_of "$kind"); do
+        ! enabled "$unit" || enabled_units="$enabled_units $unit"
     done
     write "$here/pending" <<END
 phase=$1
@@ -621,7 +629,7 @@ swap()
     journal=$(journal_end)
     deadline=$(($(seconds_up) + seconds))
     if ! { arm wrensshd-switch-back "$seconds" && state swap $deadline "$journal" &&
-        { conflict "$old" && echo OnFailure=wrensshd-switch-back.service && listen "$addresses"; } | load "$now"; }; then
+        { conflict "$kind" && echo OnFailure=wrensshd-switch-back.service && listen "$addresses"; } | load "$now"; }; then
         unlock
         back
         fail "systemd does not take the way back; nothing was changed"

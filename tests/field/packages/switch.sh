@@ -187,7 +187,7 @@ enabled)
     systemctl disable --now ssh.service >/dev/null 2>&1
     systemctl enable --now ssh.socket >/dev/null 2>&1
     whole_life OpenSSH ssh.socket ssh.service
-    systemctl disable --now ssh.socket >/dev/null 2>&1
+    systemctl disable --now ssh.socket ssh.service >/dev/null 2>&1
 
     echo "Debian $VERSION_ID: TinySSH"
     systemctl enable --now tinysshd.socket >/dev/null 2>&1
