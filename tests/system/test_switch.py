@@ -282,8 +282,10 @@ def steps(host, *arguments):
     """Each command of the script that a run of it reaches, by its line and those of its callers."""
     host.write("trace.sh", TRACE)
     done = host.switch(*arguments, shell=["bash"], BASH_ENV=host.path("trace.sh"), TRACE=host.path("trace"))
-    found = list(dict.fromkeys(read(host.path("trace")).splitlines()))
-    return done, found
+    found = dict.fromkeys(read(host.path("trace")).splitlines())
+    # The functions above that line, such as say() and field(), change nothing: to be killed in them is to be killed before.
+    pure = line_of("# Replaces a file in one step")
+    return done, [step for step in found if int(step.split()[0]) > pure]
 
 
 def line_of(begin):
@@ -548,7 +550,7 @@ def test_logins(host):
 
 @pytest.mark.parametrize("name", [
     "x verdict=accepted ", "x key=a type=b verdict=accepted c", "ann key=SHA256:9tEj type=ssh-ed25519 verdict=accepted",
-    " Sat 2026-11-28 16:00:00 UTC wrensshd@0-::1:22-::1:1.service[1]: event=login from=a port=1 user=ann key=a type=b verdict=accepted"])
+    " Sat 2026-11-28 16:00:00 UTC wrensshd@0-::1:22-::1:1.service[1]: event=login from=a port=1 user=ann key=a type=b verdict=accepted "])
 def test_forged_login(host, name):
     """No name that a client may choose looks like a login."""
     line = LINE.replace("user=ann", f'user="{name}"').replace("accepted", "refused").replace("refused auth", "refused x=auth")
