@@ -21,7 +21,8 @@ greeting() { timeout 5 bash -c "exec 3<>/dev/tcp/127.0.0.1/$port; head -n 1 <&3"
 answers() { greeting | grep -qi "$1"; }
 told() { grep -qF -e "$1" $log; }
 shows() { cat $log; told "$1"; }
-knows() { ssh-keyscan -t ed25519 -p "$port" 127.0.0.1 2>/dev/null | cut -d ' ' -f 2,3 | grep -qxF -e "$host_key"; }
+key_of_host() { ssh-keyscan -t ed25519 -p "$port" 127.0.0.1 2>/dev/null | sed '/^#/d' | cut -d ' ' -f 2,3; }
+knows() { same "$(key_of_host)" "$host_key"; }
 # shellcheck disable=SC2086,SC2154 # a list of words, of checks.sh
 logs_in_at() { ssh -n $client=no -p "$1" $user@127.0.0.1 true; }
 gone() { ! kill -0 "$pid" 2>/dev/null; }
@@ -75,7 +76,7 @@ begun() {
     shift
     units=$*
     await answers "$software"
-    host_key=$(ssh-keyscan -t ed25519 127.0.0.1 2>/dev/null | cut -d ' ' -f 2,3)
+    host_key=$(key_of_host)
     before=$(servers_of)
 }
 
