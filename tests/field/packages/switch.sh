@@ -191,11 +191,13 @@ enabled)
     systemctl disable --now ssh.socket ssh.service >/dev/null 2>&1
 
     echo "Debian $VERSION_ID: TinySSH"
+    rm -r /etc/wrensshd # the key of the server before
     systemctl enable --now tinysshd.socket >/dev/null 2>&1
     whole_life tinyssh tinysshd.socket
     systemctl disable --now tinysshd.socket >/dev/null 2>&1
 
     echo "Debian $VERSION_ID: Dropbear"
+    rm -r /etc/wrensshd # the key of the server before
     systemctl enable --now dropbear.service >/dev/null 2>&1
     whole_life dropbear dropbear.service
     systemctl disable --now dropbear.service >/dev/null 2>&1
