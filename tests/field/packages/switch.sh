@@ -81,6 +81,7 @@ begun() {
 }
 
 whole_life() { # SOFTWARE UNIT...
+    rm -f /root/known_hosts # another server, another key
     begun "$@"
     check "tried, and nobody logs in there: nothing changes" says "nobody has logged in on port 2222" wrensshd-switch -n 10
     check "$software has its port" as_before
