@@ -59,7 +59,7 @@ servers_of() {
 switched() {
     answers wrenssh_ && knows && is wrensshd.socket active && same "$(state_of wrensshd.socket)" enabled && no_timers &&
         for unit in $units; do
-            { is "$unit" inactive && isnt enabled_now "$unit"; } || { echo "$unit"; return 1; }
+            { isnt is "$unit" active && isnt enabled_now "$unit"; } || { echo "$unit"; return 1; }
         done
 }
 enabled_now() { same "$(state_of "$1")" enabled; }
