@@ -257,6 +257,10 @@ struct ipc_end {
     uint64_t bytes_in; /* on the wire */
     uint64_t bytes_out;
     char reason[LIMIT_NOTE_BYTES + 1];
+    /* For the log of a connection without a login; "" if there is none. */
+    char asked[LIMIT_USER_BYTES];              /* the last user name of the client */
+    char client[LIMIT_VERSION_LINE_BYTES + 1]; /* V_C */
+    char offer[LIMIT_NOTE_BYTES + 1];          /* its names of the kind that has none of ours */
 };
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
@@ -294,7 +298,8 @@ IPC_STRUCT(ipc_signal, 3 * 4);
 IPC_STRUCT(ipc_release, 2 * 4);
 IPC_STRUCT(ipc_done, 2 * 4);
 IPC_STRUCT(ipc_note, 3 * 4);
-IPC_STRUCT(ipc_end, 2 * 4 + 2 * 8 + LIMIT_NOTE_BYTES + 1);
+IPC_STRUCT(ipc_end, 2 * 4 + 2 * 8 + 2 * (LIMIT_NOTE_BYTES + 1) + LIMIT_USER_BYTES +
+                        LIMIT_VERSION_LINE_BYTES + 1);
 #undef IPC_STRUCT
 _Static_assert(sizeof(struct ipc_exit) == 3 * 4, "no padding in ipc_exit");
 

@@ -20,7 +20,7 @@ static void add_layers(struct log_line *line, uint32_t layers)
     if (layers != 0) {
         sandbox_layers_name(names, layers);
         log_text(line, "layers", names);
-        sandbox_layers_name(names, (SANDBOX_REQUIRED_AS_USER | SANDBOX_LANDLOCK) & ~layers);
+        sandbox_layers_name(names, SANDBOX_REQUIRED_AS_USER & ~layers);
         log_text(line, "missing", names);
     }
 }

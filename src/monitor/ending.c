@@ -64,6 +64,19 @@ void ending_count_bytes(struct monitor *monitor)
     }
 }
 
+/* Who came, and with what. */
+static void log_stranger(struct log_line *line, const struct monitor *monitor)
+{
+    const char *const values[] = {monitor->ending.asked, monitor->login.client,
+                                  monitor->ending.offer};
+    static const char keys[][sizeof("client")] = {"asked", "client", "offer"};
+    for (size_t i = 0; monitor->login.user[0] == '\0' && i < 3; i++) {
+        if (values[i][0] != '\0') {
+            log_text(line, keys[i], values[i]);
+        }
+    }
+}
+
 void ending_log(const struct monitor *monitor)
 {
     struct log_line line;
@@ -79,5 +92,6 @@ void ending_log(const struct monitor *monitor)
     }
     log_number(&line, "seconds", (uint64_t)(clock_now_ms() - monitor->started_ms) / 1000);
     log_text(&line, "reason", ending->reason);
+    log_stranger(&line, monitor);
     log_end(&line, ending->status == 0 ? LOG_EVENT : LOG_TROUBLE);
 }

@@ -89,24 +89,28 @@ void login_describe(struct log_line *line, const struct ipc_auth *request,
     }
 }
 
-static void log_login(const struct ipc_auth *request, const struct login_outcome *outcome)
+static void log_login(const struct login *login, const struct ipc_auth *request)
 {
     struct log_line line;
     bool probe = request->stage == IPC_AUTH_PROBE;
-    login_describe(&line, request, outcome);
-    log_end(&line, outcome->accepted && probe ? LOG_DETAIL : LOG_EVENT);
+    bool accepted = login->scratch->outcome.accepted;
+    login_describe(&line, request, &login->scratch->outcome);
+    if (accepted && !probe) {
+        log_text(&line, "kex", login->hybrid ? "sntrup761x25519-sha512" : "curve25519-sha256");
+        log_text(&line, "client", login->client);
+    }
+    log_end(&line, accepted && probe ? LOG_DETAIL : LOG_EVENT);
 }
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
 static bool is_supported(const char *algorithm)
 {
-    for (uint32_t type = IPC_KEY_ED25519; type < IPC_KEY_UNSUPPORTED; type++) {
-        if (strcmp(algorithm, ssh_key_types[type]) == 0) {
-            return true;
-        }
+    uint32_t type = IPC_KEY_ED25519;
+    while (type < IPC_KEY_UNSUPPORTED && strcmp(algorithm, ssh_key_types[type]) != 0) {
+        type++;
     }
-    return false;
+    return type < IPC_KEY_UNSUPPORTED;
 }
 
 static bool has_attempts(const struct login *login)
@@ -352,14 +356,13 @@ static const char *enter_session(struct login *login, const struct ipc_auth *req
     return wrong;
 }
 
-static void refuse_login(struct login *login, const struct ipc_auth *request,
-                         const struct login_outcome *outcome, int64_t received_ms,
+static void refuse_login(struct login *login, const struct ipc_auth *request, int64_t received_ms,
                          uint32_t *verdict)
 {
     login->scratch->probe.until_ms = 0;
     ++*(request->stage == IPC_AUTH_PROBE ? &login->refused_probes : &login->refused_signatures);
     *verdict = has_attempts(login) ? IPC_VERDICT_REFUSED : IPC_VERDICT_LAST;
-    log_login(request, outcome);
+    log_login(login, request);
     wait_for_refusal(login, request->user, received_ms);
 }
 
@@ -379,18 +382,18 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
     login_decide(login, request, blob, outcome);
     if (!outcome->accepted) {
-        refuse_login(login, request, outcome, received_ms, verdict);
+        refuse_login(login, request, received_ms, verdict);
         return NULL;
     }
+    bool enters = request->stage == IPC_AUTH_SIGNED && has_room(login, outcome);
     if (request->stage == IPC_AUTH_PROBE) {
         remember_probe(&login->scratch->probe, request, outcome, received_ms);
-    } else if (has_room(login, outcome)) {
-        wrong = enter_session(login, request, outcome);
-        if (wrong != NULL) {
-            return wrong;
-        }
     }
-    *verdict = outcome->accepted ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_FULL;
-    log_login(request, outcome);
-    return NULL;
+    /* While we are still root: nobody else can write such a line into the journal. */
+    log_login(login, request);
+    wrong = enters ? enter_session(login, request, outcome) : NULL;
+    if (wrong == NULL) {
+        *verdict = outcome->accepted ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_FULL;
+    }
+    return wrong;
 }

@@ -189,8 +189,10 @@ struct login {
     unsigned requests;
     unsigned refused_probes;
     unsigned refused_signatures;
-    char user[LIMIT_USER_BYTES]; /* who has logged in; "" before */
-    bool forced;                 /* the login's key has a forced command */
+    bool hybrid; /* the first key exchange was sntrup761x25519-sha512 */
+    char client[LIMIT_VERSION_LINE_BYTES + 1]; /* V_C, as far as the log shows it */
+    char user[LIMIT_USER_BYTES];               /* who has logged in; "" before */
+    bool forced;                               /* the login's key has a forced command */
 };
 
 /*
@@ -284,6 +286,8 @@ struct ending {
     uint64_t bytes_in;
     uint64_t bytes_out;
     char reason[LIMIT_NOTE_BYTES + 1];
+    char asked[LIMIT_USER_BYTES]; /* as in struct ipc_end */
+    char offer[LIMIT_NOTE_BYTES + 1];
 };
 
 struct monitor {

@@ -63,10 +63,13 @@ static const char *on_start(void *process, const void *request, struct reply *re
 
 /* The session identifier is the first exchange hash; later exchanges may use a longer or shorter
  * hash. */
-static void keep_session_id(struct login *login, const struct ipc_sign_reply *reply, bool certified)
+static void keep_session_id(struct login *login, const struct ipc_sign *sign,
+                            const struct ipc_sign_reply *reply)
 {
     if (login->session_id_bytes == 0) {
-        login->hostkey->bound_to_certificate = certified;
+        login->hostkey->bound_to_certificate = sign->certified != 0;
+        login->hybrid = sign->hybrid != 0;
+        memcpy(login->client, sign + 1, sign->client_version_bytes);
         memcpy(login->session_id, reply->hash, sizeof(login->session_id));
         login->session_id_bytes = reply->hash_bytes;
     }
@@ -93,7 +96,7 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
         (uint32_t)sign_exchange_hash(signed_hash->hash, sign, tail, monitor->hostkey);
     crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
                          monitor->hostkey->first.secret_key);
-    keep_session_id(&monitor->login, signed_hash, certified);
+    keep_session_id(&monitor->login, sign, signed_hash);
     admission_note_exchange(monitor->admission);
     monitor->silence_ms = INT64_MAX;
     return NULL;
@@ -175,6 +178,8 @@ static const char *on_note(void *process, const void *request, struct reply *rep
     return NULL;
 }
 
+#define HAS_END(text) (memchr(text, '\0', sizeof(text)) != NULL)
+
 static const char *on_end(void *process, const void *request, struct reply *reply)
 {
     struct monitor *monitor = process;
@@ -183,12 +188,16 @@ static const char *on_end(void *process, const void *request, struct reply *repl
     if (end->cause != IPC_END_CLIENT && end->cause != IPC_END_OURS) {
         return "end of an unknown cause";
     }
-    if (memchr(end->reason, '\0', sizeof(end->reason)) == NULL) {
+    if (!HAS_END(end->reason) || !HAS_END(end->asked) || !HAS_END(end->client) ||
+        !HAS_END(end->offer)) {
         return "end with a text without end";
     }
     monitor->ending.counted = true;
     monitor->ending.bytes_in = end->bytes_in;
     monitor->ending.bytes_out = end->bytes_out;
+    memcpy(monitor->ending.asked, end->asked, sizeof(end->asked));
+    memcpy(monitor->ending.offer, end->offer, sizeof(end->offer));
+    memcpy(monitor->login.client, end->client, sizeof(end->client));
     ending_begin(monitor, end->cause == IPC_END_CLIENT ? 0 : EXIT_TROUBLE,
                  end->reason[0] != '\0' ? end->reason : "network process gave no reason");
     return NULL;

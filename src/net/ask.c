@@ -170,14 +170,14 @@ bool ask_start(struct connection *connection, uint32_t layers)
         return false;
     }
     struct host_keys *keys = &connection->host_keys;
-    if (reply.has_second > 1 || reply.certificate_bytes > sizeof(keys->certificate)) {
+    if (reply.has_second > 1 || reply.certificate_bytes > sizeof(connection->certificate)) {
         return fail_wrong(connection, IPC_START);
     }
     keys->count = 1 + reply.has_second;
     memcpy(keys->public_keys[0], reply.host_public_key, sizeof(keys->public_keys[0]));
     memcpy(keys->public_keys[1], reply.second_public_key, sizeof(keys->public_keys[1]));
     keys->certificate_bytes = reply.certificate_bytes;
-    memcpy(keys->certificate, reply.certificate, reply.certificate_bytes);
+    memcpy(connection->certificate, reply.certificate, reply.certificate_bytes);
     return true;
 }
 
@@ -321,6 +321,9 @@ void ask_end(struct connection *connection)
                               .bytes_in = connection->socket.bytes_in,
                               .bytes_out = connection->socket.bytes_out};
     memcpy(request.reason, connection->end.reason, sizeof(request.reason));
+    memcpy(request.asked, connection->asked, sizeof(request.asked));
+    memcpy(request.client, connection->client_version, sizeof(request.client));
+    memcpy(request.offer, connection->end.offer, sizeof(request.offer));
     struct iovec part = iovec_of(&request, sizeof(request));
     send_request(connection, &part, 1);
 }

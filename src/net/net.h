@@ -86,7 +86,6 @@ struct host_keys {
     uint8_t public_keys[2][32]; /* the first signs key exchanges */
     unsigned proofs[2];         /* signatures of hostkeys-prove that the client has asked for */
     size_t certificate_bytes;
-    uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
 
 /* struct iovec has no const, although writev() and sendmsg() only read. */
@@ -177,9 +176,11 @@ struct connection {
     size_t deferred_sealed_bytes; /* what they will be in the output */
 
     struct host_keys host_keys;
-    size_t first_channel; /* whose turn it is to be served first */
-    size_t channels_used; /* channels from here on were never opened */
+    char asked[LIMIT_USER_BYTES]; /* the last user name that the client gave, for the log */
+    size_t first_channel;         /* whose turn it is to be served first */
+    size_t channels_used;         /* channels from here on were never opened */
     struct channel channels[LIMIT_CHANNELS];
+    uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES]; /* of the first host key */
 
     /* The first reason to end. */
     struct {
@@ -188,6 +189,7 @@ struct connection {
         uint32_t cause;    /* enum ipc_end_cause */
         char reason[LIMIT_NOTE_BYTES + 1];
         char types_offered[2 * IPC_ALGORITHM_BYTES]; /* of keys that are not usable: a name-list */
+        char offer[LIMIT_NOTE_BYTES + 1];            /* of the client, if it has none of ours */
     } end;
 
     struct buffers buffers;

@@ -101,9 +101,7 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
     ask->key_type = IPC_KEY_UNSUPPORTED;
     ask->hostbound = hostbound ? 1 : 0;
     reader_text(user, ask->user, sizeof(ask->user));
-    struct reader algorithm = request->algorithm;
-    algorithm.left = smaller(algorithm.left, sizeof(ask->algorithm) - 1);
-    reader_text(&algorithm, ask->algorithm, sizeof(ask->algorithm));
+    reader_cut(&request->algorithm, ask->algorithm, sizeof(ask->algorithm));
 
     /* Of the blob only the name is read here: the child that reads keys parses the rest. */
     struct reader rest = request->blob;
@@ -196,6 +194,7 @@ enum ssh_phase userauth_on_request(struct connection *connection, struct reader 
         return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,
                                  "too many authentication requests");
     }
+    reader_cut(&user, connection->asked, sizeof(connection->asked));
     bool hostbound = reader_is(&method, METHOD_HOSTBOUND);
     if (connection->options->anybody ? reader_is(&method, "none")
                                      : hostbound || reader_is(&method, METHOD_PUBLICKEY)) {

@@ -151,6 +151,13 @@ bool reader_text(const struct reader *reader, char *text, size_t capacity)
     return true;
 }
 
+void reader_cut(const struct reader *reader, char *text, size_t capacity)
+{
+    struct reader first = *reader;
+    first.left = smaller(first.left, capacity - 1);
+    reader_text(&first, text, capacity);
+}
+
 bool reader_end(const struct reader *reader)
 {
     return !reader->failed && reader->left == 0;

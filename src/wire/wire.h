@@ -138,6 +138,9 @@ bool reader_has_nul(const struct reader *reader);
  * empty, if there is no room for them and a NUL, or if they hold a NUL. */
 bool reader_text(const struct reader *reader, char *text, size_t capacity);
 
+/* The same for a text that may be too long: its first capacity - 1 bytes. For the log. */
+void reader_cut(const struct reader *reader, char *text, size_t capacity);
+
 /* True if no getter has failed and no byte is left. */
 bool reader_end(const struct reader *reader);
 

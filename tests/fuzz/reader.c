@@ -166,6 +166,9 @@ static void on_whole(const struct reader *reader, const struct cursor *cursor, u
     for (size_t i = good ? left(cursor) : 0; i < sizeof(text); i++) {
         FUZZ_CHECK(text[i] == (i < capacity ? '\0' : 'x'));
     }
+    reader_cut(reader, text, capacity);
+    FUZZ_CHECK(text[capacity - 1] == '\0' && strlen(text) <= left(cursor));
+    FUZZ_CHECK(!good || memcmp(text, at, left(cursor)) == 0);
 }
 
 static void play(struct input opcodes, const uint8_t *bytes, size_t size)

@@ -166,7 +166,7 @@ START_TEST(the_start_tells_the_host_keys)
     ck_assert_mem_eq(keys->public_keys[0], reply.host_public_key, 32);
     ck_assert_mem_eq(keys->public_keys[1], reply.second_public_key, 32);
     ck_assert_uint_eq(keys->certificate_bytes, 700);
-    ck_assert_mem_eq(keys->certificate, reply.certificate, 700);
+    ck_assert_mem_eq(rig.connection->certificate, reply.certificate, 700);
     if (_i == 0) {
         reply.has_second = 2;
     } else {
@@ -376,6 +376,9 @@ START_TEST(the_end_tells_why_and_how_much)
     struct ipc_end request;
     rig.connection->socket.bytes_in = 1ULL << 40;
     rig.connection->socket.bytes_out = 12345;
+    memset(rig.connection->asked, 'u', sizeof(rig.connection->asked) - 1);
+    memset(rig.connection->client_version, 'v', sizeof(rig.connection->client_version) - 1);
+    memset(rig.connection->end.offer, 'o', sizeof(rig.connection->end.offer) - 1);
     connection_fail(rig.connection, "for a reason");
     ask_end(rig.connection);
     ck_assert_uint_eq(rig_request(&rig, IPC_END, &request, sizeof(request)), sizeof(request));
@@ -383,6 +386,9 @@ START_TEST(the_end_tells_why_and_how_much)
     ck_assert_uint_eq(request.bytes_in, 1ULL << 40);
     ck_assert_uint_eq(request.bytes_out, 12345);
     ck_assert_str_eq(request.reason, "for a reason");
+    ck_assert_str_eq(request.asked, rig.connection->asked);
+    ck_assert_str_eq(request.client, rig.connection->client_version);
+    ck_assert_str_eq(request.offer, rig.connection->end.offer);
 }
 END_TEST
 

@@ -127,7 +127,7 @@ END_TEST
 static void set_certificate(void)
 {
     rig.connection->host_keys.certificate_bytes = 300;
-    memset(rig.connection->host_keys.certificate, 0x77, 300);
+    memset(rig.connection->certificate, 0x77, 300);
 }
 
 START_TEST(the_certificate_is_k_s)
@@ -148,7 +148,7 @@ START_TEST(the_certificate_is_k_s)
     rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "d", q_c, sizeof(q_c));
     struct reader answer = rig_hear(&rig, SSH_MSG_KEX_ECDH_REPLY);
     const uint8_t *k_s = reader_string_of(&answer, 300);
-    ck_assert_mem_eq(k_s, rig.connection->host_keys.certificate, 300);
+    ck_assert_mem_eq(k_s, rig.connection->certificate, 300);
     reader_string(&answer);
     struct reader signature = reader_string(&answer);
     ck_assert(reader_end(&answer));
@@ -169,7 +169,7 @@ static struct reader blob_of(const uint8_t key[static 32])
 START_TEST(logins_are_bound_to_the_first_k_s)
 {
     struct connection *connection = rig.connection;
-    const uint8_t *certificate = connection->host_keys.certificate;
+    const uint8_t *certificate = connection->certificate;
     set_certificate();
     ck_assert(hostkeys_is_bound(connection, blob_of(first)));
     ck_assert(!hostkeys_is_bound(connection, blob_of(second)));

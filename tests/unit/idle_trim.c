@@ -157,7 +157,7 @@ START_TEST(what_is_kept_for_the_connection_stays)
     struct connection *connection = rig.connection;
     struct pool *pool = &connection->pool;
     const size_t kept = offsetof(struct connection, buffers);
-    memset(connection->host_keys.certificate, 5, sizeof(connection->host_keys.certificate));
+    memset(connection->certificate, 5, sizeof(connection->certificate));
     memset(connection->channels, 6, sizeof(connection->channels));
     memset(connection->kex.session_id, 7, sizeof(connection->kex.session_id));
     pool->in_use = pool->touched = 2;

@@ -235,17 +235,24 @@ START_TEST(a_second_wrong_guess_counts)
 }
 END_TEST
 
+#define SIXTY "zlib@openssh.com,zlib@openssh.org,zlib@openssh.net,zlib@ietf"
+
 static const struct mismatch {
     struct offer offer;
     const char *what;
+    const char *noted; /* of the offer, for the log */
 } mismatches[] = {
-    {{.host_keys = "ssh-rsa,ssh-ed25519-cert-v01@openssh.com"}, "no common host key algorithm"},
-    {{.host_keys = ""}, "no common host key algorithm"},
-    {{.ciphers_up = "aes128-ctr"}, "no common cipher from client to server"},
-    {{.ciphers_down = "aes128-ctr"}, "no common cipher from server to client"},
-    {{.compression_up = "zlib"}, "no common compression from client to server"},
-    {{.compression_down = "zlib@openssh.com"}, "no common compression from server to client"},
-    {{.ciphers_up = ",," CIPHER}, "no common cipher from client to server"},
+    {{.host_keys = "ssh-rsa,ssh-ed25519-cert-v01@openssh.com"},
+     "no common host key algorithm",
+     "ssh-rsa,ssh-ed25519-cert-v01@openssh.com"},
+    {{.host_keys = ""}, "no common host key algorithm", ""},
+    {{.ciphers_up = "aes128-ctr"}, "no common cipher from client to server", "aes128-ctr"},
+    {{.ciphers_down = "a\n\"\xff"}, "no common cipher from server to client", "a\n\"\xff"},
+    {{.compression_up = "zlib"}, "no common compression from client to server", "zlib"},
+    {{.compression_down = SIXTY SIXTY SIXTY SIXTY SIXTY},
+     "no common compression from server to client",
+     SIXTY SIXTY SIXTY SIXTY "zlib@openssh.co"}, /* 255 bytes */
+    {{.ciphers_up = ",," CIPHER}, "no common cipher from client to server", ",," CIPHER},
 };
 
 START_TEST(a_mismatch_is_named)
@@ -253,6 +260,7 @@ START_TEST(a_mismatch_is_named)
     kexinit_send(rig.connection);
     rig_hear(&rig, SSH_MSG_KEXINIT);
     client_say_kexinit(&rig, &client, &mismatches[_i].offer);
+    ck_assert_str_eq(rig.connection->end.offer, mismatches[_i].noted);
     rig_expect_refusal(&rig, SSH_DISCONNECT_KEY_EXCHANGE_FAILED, mismatches[_i].what);
 }
 END_TEST

@@ -293,6 +293,7 @@ static unsigned reap_children(void)
 START_TEST(login_without_a_probe)
 {
     char fingerprint[FINGERPRINT_BYTES];
+    snprintf(login.client, sizeof(login.client), "SSH-2.0-\"\n\xff");
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(enter_calls, 1);
     ck_assert_str_eq(login.user, "alice");
@@ -305,7 +306,8 @@ START_TEST(login_without_a_probe)
     assert_contains(said, " user=alice key=");
     assert_contains(said, fingerprint);
     assert_contains(said, " type=ssh-ed25519 verdict=accepted authkeys=");
-    assert_contains(said, "/keys line=1\n");
+    assert_contains(said, "/keys line=1 kex=curve25519-sha256 "
+                          "client=\"SSH-2.0-\\x22\\x0a\\xff\"\n");
 }
 END_TEST
 
@@ -343,7 +345,8 @@ START_TEST(anybody_logs_in_as_one_user)
     ck_assert_uint_eq(entered_grant.environment_bytes, 0);
     ck_assert_uint_eq(entered_grant.command_bytes, 0);
     ck_assert(!login.forced);
-    assert_contains(said, " key=- type=none verdict=accepted reason=\"anybody may log in: -N\"\n");
+    assert_contains(said, " key=- type=none verdict=accepted reason=\"anybody may log in: -N\" "
+                          "kex=curve25519-sha256 client=\"\"\n");
 }
 END_TEST
 
@@ -360,13 +363,15 @@ END_TEST
 
 START_TEST(login_after_a_probe_starts_one_child)
 {
+    login.hybrid = true;
+    snprintf(login.client, sizeof(login.client), "SSH-2.0-x");
     answer_probe_for_long("alice", public_b);
     ck_assert_str_eq(said, ""); /* only at -v */
     ck_assert_uint_eq(enter_calls, 0);
     ck_assert_uint_eq(reap_children(), 1);
     ck_assert_uint_eq(answer_signed("alice", public_b, secret_b), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(reap_children(), 0);
-    assert_contains(said, "/keys line=2\n");
+    assert_contains(said, "/keys line=2 kex=sntrup761x25519-sha512 client=SSH-2.0-x\n");
 }
 END_TEST
 
@@ -679,7 +684,7 @@ START_TEST(touch_and_verification)
     struct ipc_auth request = make_sk(touches[_i].flags);
     bool good = touches[_i].reason == NULL;
     ck_assert_uint_eq(answer_sk(&request), good ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_REFUSED);
-    assert_contains(said, " counter=16909060\n");
+    assert_contains(said, good ? " counter=16909060 kex=" : " counter=16909060\n");
     assert_contains(said, good ? "verdict=accepted" : touches[_i].reason);
     ck_assert_uint_eq(enter_calls, good ? 1 : 0);
 }

@@ -466,6 +466,35 @@ START_TEST(end_of_ours)
 }
 END_TEST
 
+/* The longest values of each kind, every byte escaped: one line, with all of its fields. */
+START_TEST(end_of_a_stranger)
+{
+    struct ipc_end request = {.type = IPC_END, .cause = IPC_END_CLIENT};
+    memset(request.reason, '\n', sizeof(request.reason) - 1);
+    memset(request.asked, '"', sizeof(request.asked) - 1);
+    memset(request.client, 0xff, sizeof(request.client) - 1);
+    memset(request.offer, '\\', sizeof(request.offer) - 1);
+    start_at((enum stage)_i);
+    ck_assert_int_eq(send(ipc, &request, sizeof(request), MSG_NOSIGNAL), sizeof(request));
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    char *end = strstr(said, "event=end ");
+    ck_assert_ptr_nonnull(end);
+    assert_contains(end, "reason=\"\\x0a\\x0a");
+    if (_i == AFTER_LOGIN) { /* the line of the login has named it all */
+        assert_contains(end, "\\x0a...\"\n");
+        ck_assert_ptr_null(strstr(end, "asked="));
+        return;
+    }
+    ck_assert_uint_le(strlen(end), LOG_LINE_BYTES);
+    assert_contains(end, "\\x0a...\" asked=\"\\x22\\x22");
+    assert_contains(end, "\\x22...\" client=\"\\xff\\xff");
+    assert_contains(end, "\\xff...\" offer=\"\\x5c\\x5c");
+    assert_contains(end, "\\x5c...\"\n");
+    ck_assert_ptr_eq(strchr(end, '\n'), end + strlen(end) - 1);
+}
+END_TEST
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 union any {
@@ -493,7 +522,7 @@ static const struct {
     {IPC_PROVE, 8, {false, false, true}, 68},
     {IPC_AUTH, 28 + 256 + 64 + 64 + 51, {false, true, false}, 12},
     {IPC_NOTE, 12 + 5, {true, true, true}, 8},
-    {IPC_END, 24 + 256, {true, true, true}, 0},
+    {IPC_END, 24 + 4 * 256, {true, true, true}, 0},
 };
 
 #define ROWS (sizeof(matrix) / sizeof(matrix[0]))
@@ -595,13 +624,13 @@ START_TEST(descriptors_with_a_request_are_fatal)
 END_TEST
 
 /* Values out of range, one at a time. */
-enum { BAD_VALUES = 14 };
+enum { BAD_VALUES = 17 };
 
 START_TEST(values_out_of_range)
 {
-    static const uint32_t types[BAD_VALUES] = {IPC_SIGN, IPC_SIGN, IPC_SIGN,  IPC_AUTH, IPC_AUTH,
-                                               IPC_NOTE, IPC_NOTE, IPC_END,   IPC_END,  IPC_NOTE,
-                                               IPC_SIGN, IPC_SIGN, IPC_PROVE, IPC_PROVE};
+    static const uint32_t types[BAD_VALUES] = {
+        IPC_SIGN, IPC_SIGN, IPC_SIGN, IPC_AUTH,  IPC_AUTH,  IPC_NOTE, IPC_NOTE, IPC_END, IPC_END,
+        IPC_NOTE, IPC_SIGN, IPC_SIGN, IPC_PROVE, IPC_PROVE, IPC_END,  IPC_END,  IPC_END};
     uint32_t type = types[_i];
     union any bad = make_good(type);
     size_t bytes = 0;
@@ -648,6 +677,15 @@ START_TEST(values_out_of_range)
         break;
     case 13:
         bad.prove.key = 2;
+        break;
+    case 14:
+        memset(bad.end.asked, 'a', sizeof(bad.end.asked));
+        break;
+    case 15:
+        memset(bad.end.client, 'a', sizeof(bad.end.client));
+        break;
+    case 16:
+        memset(bad.end.offer, 'a', sizeof(bad.end.offer));
         break;
     default: /* 9 */
         bad.note.text_bytes = LIMIT_NOTE_BYTES + 1;
@@ -902,7 +940,8 @@ START_TEST(login_deadline)
     options.login_seconds = 1;
     start_at((enum stage)_i);
     ck_assert_int_eq(finish_monitor(), 0);
-    assert_contains(said, "reason=\"login deadline of 1 s\"\n");
+    assert_contains(said, _i == AT_START ? "reason=\"login deadline of 1 s\"\n"
+                                         : "reason=\"login deadline of 1 s\" client=c\n");
     ck_assert_int_ge(clock_now_ms() - before, 1000);
 }
 END_TEST
@@ -948,7 +987,8 @@ START_TEST(network_process_dies)
     order(DIES + SIGSYS);
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said,
-                    "reason=\"network process killed by signal " TEXT_OF(SIGSYS) " (seccomp?)\"\n");
+                    "reason=\"network process killed by signal " TEXT_OF(SIGSYS) " (seccomp?)\""
+                                                                                 " client=c\n");
     assert_contains(said, " in=- out=- ");
     start_at(AFTER_LOGIN);
     order(DIES + SIGKILL);
@@ -961,7 +1001,7 @@ START_TEST(network_process_dies)
     start_at(BEFORE_LOGIN);
     order(ENTROPY_EXIT);
     ck_assert_int_eq(finish_monitor(), 111);
-    assert_contains(said, "reason=\"network process got no random numbers\"\n");
+    assert_contains(said, "reason=\"network process got no random numbers\" client=c\n");
 }
 END_TEST
 
@@ -1164,7 +1204,9 @@ START_TEST(an_evicted_connection)
     }
     ck_assert_int_eq(read(client, &byte, 1), 0);
     ck_assert_int_eq(finish_monitor(), 0);
-    assert_contains(said, "reason=\"evicted: a newcomer needed the place\"\n");
+    assert_contains(said, _i == AT_START
+                              ? "reason=\"evicted: a newcomer needed the place\"\n"
+                              : "reason=\"evicted: a newcomer needed the place\" client=c\n");
     ck_assert_int_ge(penalty_until_ms(), began_ms + OLD_PENALTY_MS + LIMIT_PENALTY_NOTHING_MS);
     ck_assert_int_le(penalty_until_ms(),
                      clock_now_ms() + OLD_PENALTY_MS + LIMIT_PENALTY_NOTHING_MS);
@@ -1197,7 +1239,8 @@ START_TEST(network_process_without_a_client_is_killed)
     start_at((enum stage)_i);
     ck_assert_int_eq(_i % 2 == 0 ? shutdown(client, SHUT_WR) : shutdown(client, SHUT_RDWR), 0);
     ck_assert_int_eq(finish_monitor(), 111);
-    assert_contains(said, "reason=\"network process did not end with its connection\"\n");
+    assert_contains(said, "reason=\"network process did not end with its connection\"");
+    ck_assert(((enum stage)_i == BEFORE_LOGIN) == (strstr(said, "\" client=c\n") != NULL));
     ck_assert_int_ge(clock_now_ms() - before, LIMIT_GONE_MS - 100);
 }
 END_TEST
@@ -1234,7 +1277,7 @@ START_TEST(login_deadline_without_a_client)
     start_at(BEFORE_LOGIN);
     shutdown(client, SHUT_WR);
     ck_assert_int_eq(finish_monitor(), 111);
-    assert_contains(said, "reason=\"network process did not end with its connection\"\n");
+    assert_contains(said, "reason=\"network process did not end with its connection\" client=c\n");
 }
 END_TEST
 
@@ -1428,6 +1471,7 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_add_test(tests, good_connection);
     tcase_add_test(tests, end_of_ours);
+    tcase_add_loop_test(tests, end_of_a_stranger, 0, STAGES);
     tcase_add_loop_test(tests, every_request_in_every_phase, 0, (int)ROWS * STAGES);
     tcase_add_loop_test(tests, every_request_of_a_wrong_size, 0, (int)ROWS * 4);
     tcase_add_loop_test(tests, unknown_types_are_fatal, 0,

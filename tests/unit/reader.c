@@ -347,7 +347,16 @@ START_TEST(texts_fit_with_their_nul)
         char expected[6] = {0};
         memcpy(expected, "abcdefg", size <= 5 ? size : 0);
         ck_assert_mem_eq(text, expected, sizeof(text));
+        memset(text, 'x', sizeof(text));
+        reader_cut(&reader, text, sizeof(text));
+        memcpy(expected, "abcdefg", size <= 5 ? size : 5);
+        ck_assert_mem_eq(text, expected, sizeof(text));
+        ck_assert_uint_eq(reader.left, size);
     }
+    char text[4] = "xxx";
+    struct reader hidden = over("a\0b", 3);
+    reader_cut(&hidden, text, sizeof(text));
+    ck_assert_mem_eq(text, "\0\0\0", sizeof(text));
 }
 END_TEST
 

@@ -49,7 +49,7 @@ START_TEST(end_names_layers_and_counts)
         .text = "client has left"};
     assert_contains(said_of(&report, sizeof(report), LOG_EVENT),
                     "event=sftp user=bob channel=3 layers=no-new-privs,not-dumpable,rlimits "
-                    "missing=landlock,seccomp files=1 read=2 written=3 refused=4 "
+                    "missing=seccomp files=1 read=2 written=3 refused=4 "
                     "reason=\"client has left\" pid=4711 key=SHA256:x\n");
     ck_assert(was_last);
 }

@@ -436,6 +436,24 @@ START_TEST(many_types_are_cut_off)
 }
 END_TEST
 
+/* The last name, cut off where there is no more room; one with a NUL is none. */
+START_TEST(the_user_is_noted)
+{
+    char name[LIMIT_USER_BYTES + 1] = {0};
+    memset(name, '"', sizeof(name) - 1);
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", name, SERVICE, "none");
+    expect_failure();
+    name[LIMIT_USER_BYTES - 1] = '\0';
+    ck_assert_str_eq(rig.connection->asked, name);
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "\n", SERVICE, "password");
+    expect_failure();
+    ck_assert_str_eq(rig.connection->asked, "\n");
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "dss", "bob\0x", (size_t)5, SERVICE, "none");
+    expect_failure();
+    ck_assert_str_eq(rig.connection->asked, "");
+}
+END_TEST
+
 START_TEST(left_without_a_request)
 {
     leave("gone");
@@ -535,6 +553,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_long_algorithm_is_cut_off);
     tcase_add_loop_test(tests, given_up, 0, 4);
     tcase_add_test(tests, many_types_are_cut_off);
+    tcase_add_test(tests, the_user_is_noted);
     tcase_add_test(tests, left_without_a_request);
     tcase_add_test(tests, another_service);
     tcase_add_loop_test(tests, hostbound_to_another_host, 0, 3);

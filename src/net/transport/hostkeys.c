@@ -27,7 +27,7 @@ void hostkeys_write_k_s(const struct connection *connection, struct writer *mess
 {
     const struct host_keys *keys = &connection->host_keys;
     if (connection->kex.certified) {
-        writer_string(message, keys->certificate, keys->certificate_bytes);
+        writer_string(message, connection->certificate, keys->certificate_bytes);
     } else {
         hostkeys_write(message, keys->public_keys[0], 32);
     }
@@ -37,7 +37,7 @@ bool hostkeys_is_bound(const struct connection *connection, struct reader blob)
 {
     const struct host_keys *keys = &connection->host_keys;
     if (connection->kex.first_certified) {
-        return reader_equals(&blob, keys->certificate, keys->certificate_bytes);
+        return reader_equals(&blob, connection->certificate, keys->certificate_bytes);
     }
     const uint8_t *public_key = ssh_ed25519_read(blob);
     return public_key != NULL && memcmp(public_key, keys->public_keys[0], 32) == 0;

@@ -236,6 +236,7 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
         const char *what = required[kind_of(i)];
         chosen[i] = choose(connection, kind_of(i), lists[i]);
         if (chosen[i] == NULL && what[0] != '\0') {
+            reader_cut(&lists[i], connection->end.offer, sizeof(connection->end.offer));
             return connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                                      "no common %s%s", what,
                                      i < CIPHER   ? ""

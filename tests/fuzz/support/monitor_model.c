@@ -382,7 +382,8 @@ static bool on_end(struct model *model, const uint8_t *bytes, size_t count)
     struct ipc_end end;
     memcpy(&end, bytes, count < sizeof(end) ? count : sizeof(end));
     if (count != sizeof(end) || (end.cause != 1 && end.cause != 2) ||
-        !is_text(end.reason, sizeof(end.reason))) {
+        !is_text(end.reason, sizeof(end.reason)) || !is_text(end.asked, sizeof(end.asked)) ||
+        !is_text(end.client, sizeof(end.client)) || !is_text(end.offer, sizeof(end.offer))) {
         return false;
     }
     model->ended = true;

@@ -163,6 +163,9 @@ static size_t make_end(struct input *input, uint8_t *out)
     uint8_t cause = input_u8(input);
     end.cause = cause & 3;
     memset(end.reason, 'r', (cause & 4) ? sizeof(end.reason) : cause & 8 ? 0 : 20);
+    memset(end.asked, 'a', (cause & 16) ? sizeof(end.asked) : 20);
+    memset(end.client, '"', (cause & 32) ? sizeof(end.client) : 20);
+    memset(end.offer, '\n', (cause & 64) ? sizeof(end.offer) : 20);
     memcpy(out, &end, sizeof(end));
     return sizeof(end);
 }

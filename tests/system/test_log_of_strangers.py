@@ -1,0 +1,89 @@
+"""What the log says about a client: who asked, with which software, and what it offered."""
+
+import re
+
+import pytest
+
+from wire import CURVE, SNTRUP
+from wire_crypto import Ed25519Key
+
+HOSTILE = b'SSH-2.0-x"\\ \x1b[2J\xff event=login user=root' + b"\r" + b"y" * 200
+LONG = b"aes128-ctr,\x1b[2J\"\xff\n" + b"z" * 4000
+
+
+def end_of(raw):
+    """The last line, as it is written and as a dictionary."""
+    raw.sock.close()
+    raw.line.assert_over()
+    lines = raw.line.log.lines()
+    assert all(line.startswith("wrensshd[") and len(line) < 1600 for line in lines), lines
+    return lines[-1], raw.line.log.events("end")[-1]
+
+
+@pytest.mark.parametrize("kex,name", [(SNTRUP, "sntrup761x25519-sha512"), (CURVE, "curve25519-sha256"),
+                                      (b"sntrup761x25519-sha512@openssh.com", "sntrup761x25519-sha512"),
+                                      (b"curve25519-sha256@libssh.org", "curve25519-sha256")])
+def test_login_names_method_and_client(client, kex, name):
+    """One search of the log finds the logins without a post-quantum key exchange."""
+    raw = client(kex=[kex]).login()
+    login, = raw.line.log.events("login")
+    assert (login["kex"], login["client"]) == (name, raw.version.decode())
+    assert not {"asked", "client", "offer"} & set(end_of(raw)[1])
+
+
+def test_refused_and_probed_keys_have_no_method(client):
+    """A line about a key that has not logged in names neither."""
+    raw = client("-v")
+    raw.handshake()
+    raw.start_userauth()
+    raw.auth_answer(raw.publickey(sign=False))
+    raw.auth_answer(raw.publickey(Ed25519Key()))
+    logins = raw.line.log.events("login")
+    assert [login["verdict"] for login in logins] == ["acceptable", "refused"]
+    assert not any({"kex", "client"} & set(login) for login in logins)
+
+
+@pytest.mark.parametrize("name,shown", [(b"bob", "bob"), (b'a" b\n\xff', r"a\x22 b\x0a\xff"), (b"n" * 999, "n" * 255),
+                                        (b"a\0b", None), (b"", None)])
+def test_user_without_a_usable_key(client, name, shown):
+    """Who can't log in for want of a key is in the log by name."""
+    raw = client()
+    raw.handshake()
+    raw.start_userauth()
+    raw.auth_answer(raw.userauth(b"none", user=name))
+    line, end = end_of(raw)
+    assert end["reason"].startswith("no usable key offered (none); ") and end["user"] == ""
+    assert end.get("asked") == shown, line
+    assert end["client"] == raw.version.decode()
+
+
+@pytest.mark.parametrize("lists,offer", [({"kex": [b"diffie-hellman-group14-sha256", b"ecdh-sha2-nistp256"]},
+                                          "diffie-hellman-group14-sha256,ecdh-sha2-nistp256"),
+                                         ({"cipher_down": [b"aes128-ctr", b"aes256-gcm@openssh.com"]},
+                                          "aes128-ctr,aes256-gcm@openssh.com"),
+                                         ({"hostkey": []}, None), ({"hostkey": [b"x\0ssh-rsa"]}, None)])
+def test_failed_negotiation(client, lists, offer):
+    """The log names the software that has no algorithm in common with us, and what it has instead."""
+    raw = client()
+    raw.send_version()
+    raw.read_version()
+    raw.read_kexinit()
+    raw.send(raw.kexinit(**lists))
+    line, end = end_of(raw)
+    assert end["reason"].startswith("no common ")
+    assert (end.get("offer"), end["client"]) == (offer, raw.version.decode()), line
+
+
+def test_hostile_client_and_offer(client):
+    """They are escaped and cut off, and the line stays one."""
+    raw = client(version=HOSTILE)
+    raw.send_version()
+    raw.read_version()
+    raw.read_kexinit()
+    raw.send(raw.kexinit(cipher_up=[LONG]))
+    line, end = end_of(raw)
+    assert not re.search("[^ -~]", line.rstrip("\n"))
+    assert end["client"].startswith(r"SSH-2.0-x\x22\x5c \x1b[2J\xff event=login user=root\x0d" + "yyyy")
+    assert end["offer"].startswith(r"aes128-ctr,\x1b[2J\x22\xff\x0azzz") and end["offer"].endswith("z")
+    assert max(len(end["client"]), len(end["offer"])) <= 300
+    assert len(raw.line.log.events("login")) == 0
