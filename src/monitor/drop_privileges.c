@@ -92,7 +92,7 @@ __attribute__((noinline)) static const char *confine_monitor(const struct monito
     }
     confine_capabilities();
     limit_monitor();
-    if (!confine_new_privileges() || !confine_not_dumpable() || chdir("/") != 0) {
+    if (!confine_new_privileges() || !confine_not_dumpable()) {
         return "monitor could not give up its rights";
     }
     if (!filter_monitor(monitor) && !monitor->options->best_effort) {
@@ -131,6 +131,9 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
         .deadline_ms = monitor->deadline_ms,
     };
     oom_restore(monitor->oom, monitor->network);
+    if (chdir("/") != 0) { /* for the session process, too */
+        return "monitor could not give up its rights";
+    }
     if (session_process_start(&monitor->session, &setup) != 0) {
         log_trouble("session process could not become the user", NULL, strerror(errno));
         return "could not become the user";

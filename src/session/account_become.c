@@ -1,10 +1,25 @@
 #include "session_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "process.h"
 #include "users.h"
+
+/* As pam_loginuid(8) does. Without root's rights the kernel refuses to replace an ID that the
+ * launcher has; as root we ask. Failures don't matter: not every kernel or container has it. */
+static void set_audit_id(int file, uid_t uid)
+{
+    char text[sizeof("4294967295")] = "4294967295"; /* none is set */
+    if (uid != 0 || (read(file, text, sizeof(text) - 1) > 0 && strcmp(text, "4294967295") == 0)) {
+        snprintf(text, sizeof(text), "%u", uid);
+        (void)!pwrite(file, text, strlen(text), 0);
+    }
+    close(file);
+}
 
 static int become_as_root(const struct account *account, const struct account_groups *groups)
 {
@@ -16,8 +31,13 @@ static int become_as_root(const struct account *account, const struct account_gr
     if (!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) != 0) {
         return -1;
     }
+    int audit_id = open("/proc/self/loginuid", O_RDWR | O_CLOEXEC);
+    bool became = confine_identity(&user);
+    if (audit_id >= 0) {
+        set_audit_id(audit_id, user.uid);
+    }
     errno = EPERM;
-    return confine_identity(&user) ? 0 : -1;
+    return became ? 0 : -1;
 }
 
 int account_become(const struct account *account, const struct account_groups *groups)

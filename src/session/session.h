@@ -40,8 +40,8 @@ struct session_setup {
     int64_t deadline_ms; /* clock_now_ms() by which it must have become the user */
 };
 
-/* Starts the process and waits until it has become the user. Returns 0, or -1 with errno: then the
- * process has been killed and reaped. */
+/* Starts the process, which stays in the caller's directory, and waits until it has become the
+ * user. Returns 0, or -1 with errno: then the process has been killed and reaped. */
 int session_process_start(struct session_handle *handle, const struct session_setup *setup);
 
 /* Writes the reason that the process reported before it exited: the rule that the network process

@@ -217,8 +217,8 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status);
  * inheritable capabilities; then verifies that the process can't become root again. A process that
  * is not root checks that it already runs as the user, and gives up all capabilities: its launcher
  * may have kept some for it (AmbientCapabilities= of systemd). The bounding set stays, as sudo
- * needs it. Makes the process non-dumpable. Returns 0, or -1 with errno: then the process must
- * exit.
+ * needs it. Root also sets the kernel's audit ID, if there is none. Makes the process non-dumpable.
+ * Returns 0, or -1 with errno: then the process must exit.
  */
 int account_become(const struct account *account, const struct account_groups *groups);
 

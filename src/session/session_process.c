@@ -59,8 +59,7 @@ static int become_user(const struct session_setup *setup, int lifeline)
     for (size_t i = 0; i < SESSION_CLOSES; i++) {
         close(setup->closes[i]);
     }
-    if (account_become(setup->account, setup->groups) != 0 || chdir("/") != 0 ||
-        !end_with_monitor(lifeline)) {
+    if (account_become(setup->account, setup->groups) != 0 || !end_with_monitor(lifeline)) {
         return errno;
     }
     /* The launcher, and the other connections, have the same uid as these strangers. */

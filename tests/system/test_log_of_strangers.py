@@ -1,5 +1,6 @@
 """What the log says about a client: who asked, with which software, and what it offered."""
 
+import os
 import re
 
 import pytest
@@ -87,3 +88,31 @@ def test_hostile_client_and_offer(client):
     assert end["offer"].startswith(r"aes128-ctr,\x1b[2J\x22\xff\x0azzz") and end["offer"].endswith("z")
     assert max(len(end["client"]), len(end["offer"])) <= 300
     assert len(raw.line.log.events("login")) == 0
+
+
+@pytest.mark.root
+def test_audit_id(client):
+    """A session has its user's audit ID, where the kernel has such IDs and the launcher has set none."""
+    if not os.path.exists("/proc/self/loginuid"):
+        pytest.skip("this kernel has no audit IDs")
+    with open("/proc/self/loginuid", encoding="ascii") as file:
+        launchers = file.read()
+    raw = client().login()
+    session, uid = raw.exec("cat /proc/self/loginuid; echo; id -u").wait_closed().output.decode().split()
+    assert session == (uid if launchers == "4294967295" else launchers)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("user", [None, "root"])
+def test_audit_id_of_the_launcher_stays(site, client, user):
+    """Who has logged in and started the server by hand stays responsible for it."""
+    if not os.path.exists("/proc/self/loginuid"):
+        pytest.skip("this kernel has no audit IDs")
+    keys = os.path.join(site.folder(f"audit{user}"), "keys")
+    with open(keys, "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key) + "\n")
+    for given in ("4242", "4294967295"):
+        launch = ("sh", "-c", f'echo {given} >/proc/self/loginuid && exec "$@"', "sh")
+        raw = client("-a", keys, started={"launch": launch}, **({"user": user} if user else {})).login()
+        found, uid = raw.exec("cat /proc/self/loginuid; echo; id -u").wait_closed().output.decode().split()
+        assert found == (given if given == "4242" else uid)

@@ -57,6 +57,7 @@ static void begin(void)
     snprintf(account.user, sizeof(account.user), "alice");
     snprintf(account.home, sizeof(account.home), "%s", home);
     snprintf(account.shell, sizeof(account.shell), "/bin/sh");
+    ck_assert_int_eq(chdir("/"), 0); /* as drop_privileges() */
     account.uid = geteuid();
     account.gid = getegid();
     grant.flags = GRANT_OF_PLAIN_LINE;
