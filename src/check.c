@@ -1,7 +1,10 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +21,7 @@
 #include "monitor_internal.h"
 #include "process.h"
 #include "sandbox.h"
+#include "users.h"
 
 /* The start of 2026, before the first release of this program. */
 #define CLOCK_MIN 1767225600
@@ -204,31 +208,31 @@ static bool log_outcome(struct ipc_auth *request, struct login_outcome *outcome)
 }
 
 /* The child has ended, and its results are checked like any other input. */
-static bool log_findings(struct ipc_auth *request, struct login_outcome *outcome)
+static bool log_finding(struct ipc_auth *request, struct login_outcome *outcome, uint32_t number)
 {
     struct authkeys_verdict *keys = &outcome->keys;
+    const struct authkeys_finding *finding = &report->findings[number];
     uint32_t revoked_empty = keys->revoked_empty;
-    bool found = false;
-    for (uint32_t i = 0; i < LIMIT_EXPLAINED_LINES && i < report->count; i++) {
-        memcpy(keys, &report->findings[i], sizeof(report->findings[i]));
-        if (keys->reason >= AUTHKEYS_REASONS) {
-            break;
-        }
-        keys->option[sizeof(keys->option) - 1] = '\0';
-        keys->revoked_empty = revoked_empty;
-        if (report->findings[i].of_authorities != 0 && checked->authorities != NULL) {
-            snprintf(keys->path, sizeof(keys->path), "%s", checked->authorities);
-        }
-        found |= log_outcome(request, outcome);
+    memcpy(keys, finding, sizeof(*finding));
+    if (keys->reason >= AUTHKEYS_REASONS) {
+        return false;
     }
-    return found;
+    keys->option[sizeof(keys->option) - 1] = '\0';
+    keys->revoked_empty = revoked_empty;
+    if (finding->of_authorities != 0 && checked->authorities != NULL) {
+        snprintf(keys->path, sizeof(keys->path), "%s", checked->authorities);
+    }
+    return log_outcome(request, outcome);
 }
 
-/* One child reads all lines. If it has not answered, we do not wait for its end: it may hang for
- * ever. */
-static bool check_lines(const struct login *login, struct ipc_auth *request)
+/* The number may have any value. */
+static bool has_finding(uint32_t number)
 {
-    struct login_outcome *outcome = &login->scratch->outcome;
+    return number < LIMIT_EXPLAINED_LINES && number < report->count;
+}
+
+static bool map_report(void)
+{
     void *shared =
         mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) {
@@ -236,31 +240,163 @@ static bool check_lines(const struct login *login, struct ipc_auth *request)
         return false;
     }
     report = shared;
+    return true;
+}
+
+/* One child reads all lines. If it has not answered, we do not wait for its end: it may hang for
+ * ever. Returns whether the account is good and the child has answered. */
+static bool ask(const struct login *login, const struct ipc_auth *request)
+{
+    struct login_outcome *outcome = &login->scratch->outcome;
     login_ask(login, request, NULL, outcome, explain);
     if (outcome->keys.reason != AUTHKEYS_NO_CHILD) {
         waitpid(-1, NULL, 0);
     }
-    bool alone =
-        outcome->account.reason != ACCOUNT_GOOD || outcome->keys.reason == AUTHKEYS_NO_CHILD;
-    if (alone || outcome->keys.reason != AUTHKEYS_NOT_LISTED || report->count == 0) {
-        log_outcome(request, outcome);
-    }
-    return !alone && log_findings(request, outcome);
+    return outcome->account.reason == ACCOUNT_GOOD && outcome->keys.reason != AUTHKEYS_NO_CHILD;
 }
 
-static bool check_user(struct login *login, const char *user)
+static bool check_lines(const struct login *login, struct ipc_auth *request)
+{
+    struct login_outcome *outcome = &login->scratch->outcome;
+    bool found = false;
+    bool explained = ask(login, request);
+    if (!explained || outcome->keys.reason != AUTHKEYS_NOT_LISTED || report->count == 0) {
+        log_outcome(request, outcome);
+    }
+    for (uint32_t i = 0; explained && has_finding(i); i++) {
+        found |= log_finding(request, outcome, i);
+    }
+    return found;
+}
+
+static struct ipc_auth *begin_request(const char *user)
 {
     static struct ipc_auth request; /* not initialized, which would take space in the file */
-    struct login_outcome *outcome = &login->scratch->outcome;
     request.stage = IPC_AUTH_PROBE;
     request.algorithm[0] = '-';
     request.key_type = IPC_KEY_ED25519;
     snprintf(request.user, sizeof(request.user), "%s", user);
+    return &request;
+}
+
+static bool check_user(struct login *login, const char *user)
+{
+    struct ipc_auth *request = begin_request(user);
+    struct login_outcome *outcome = &login->scratch->outcome;
     if (login->options->anybody == NULL) {
-        return check_lines(login, &request);
+        return check_lines(login, request);
     }
-    login_decide(login, &request, NULL, outcome);
-    return write_outcome(&request, outcome);
+    login_decide(login, request, NULL, outcome);
+    return write_outcome(request, outcome);
+}
+
+/* ---- all accounts (-A) ----------------------------------------------------------------------- */
+
+/* A home that hangs leaves time for the other accounts. */
+#define SHARES_OF_TIME 20
+
+struct accounts {
+    unsigned seen; /* those with keys, or that could not be looked at */
+    unsigned good;
+    bool whole; /* every account was looked at */
+};
+
+static int names;
+
+/* Each name has the same number of bytes, which a pipe takes and gives as a whole. */
+static void write_name(const char *name)
+{
+    char text[LIMIT_USER_BYTES] = "";
+    strncpy(text, name, sizeof(text) - 1);
+    if (write(names, text, sizeof(text)) != (ssize_t)sizeof(text)) {
+        _exit(1);
+    }
+}
+
+/* Sets *from to where a child writes the names, as a name service may hang. "" ends the list. */
+static pid_t list_users(int *from)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        names = ends[1];
+        if (users_each(write_name) == 0) {
+            write_name("");
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    *from = ends[0];
+    return child;
+}
+
+static bool next_name(char name[static LIMIT_USER_BYTES], int from, int64_t end_ms)
+{
+    struct pollfd waiting = {.fd = from, .events = POLLIN};
+    return poll(&waiting, 1, clock_timeout_ms(end_ms)) > 0 &&
+           read(from, name, LIMIT_USER_BYTES) == LIMIT_USER_BYTES;
+}
+
+/* Without keys nobody can miss a login. A server of one user has no other accounts. */
+static bool is_without_keys(const struct ipc_auth *request, const struct login_outcome *outcome)
+{
+    uint32_t account = outcome->account.reason;
+    uint32_t keys = outcome->keys.reason;
+    bool none = keys == AUTHKEYS_MISSING || (keys == AUTHKEYS_NOT_LISTED && report->count == 0);
+    return account == ACCOUNT_UNKNOWN || account == ACCOUNT_OTHER_USER ||
+           (none && strcmp(outcome->account.account.user, request->user) == 0);
+}
+
+/* Writes one line: about the first key that could log in, or else about the first one. */
+static void check_account(struct accounts *accounts, const struct login *login,
+                          struct ipc_auth *request)
+{
+    struct login_outcome *outcome = &login->scratch->outcome;
+    uint32_t best = 0;
+    memset(report, 0, sizeof(*report));
+    bool explained = ask(login, request) && outcome->keys.reason == AUTHKEYS_NOT_LISTED;
+    if (is_without_keys(request, outcome)) {
+        return;
+    }
+    while (has_finding(best) && !authkeys_may_work(report->findings[best].reason)) {
+        best++;
+    }
+    accounts->seen++;
+    accounts->good += explained ? log_finding(request, outcome, has_finding(best) ? best : 0)
+                                : log_outcome(request, outcome);
+}
+
+/* False if too little time is left. */
+static bool begin_share(struct login *login, int64_t end_ms)
+{
+    login->deadline_ms =
+        clock_now_ms() + (int64_t)login->options->login_seconds * 1000 / SHARES_OF_TIME;
+    return login->deadline_ms <= end_ms;
+}
+
+static void check_accounts(struct accounts *accounts, struct login *login)
+{
+    char name[LIMIT_USER_BYTES];
+    int64_t end_ms = login->deadline_ms;
+    int from = -1;
+    bool listed, timely = true;
+    pid_t child = list_users(&from);
+    while ((listed = child > 0 && next_name(name, from, end_ms)) && name[0] != '\0' &&
+           (timely = begin_share(login, end_ms))) {
+        check_account(accounts, login, begin_request(name));
+    }
+    if (!listed) {
+        log_advised("list of users", NULL, "is not whole", "repair the name service");
+    } else if (!timely) {
+        log_advised("accounts from this one on were not looked at", NULL, name, "more seconds: -t");
+    }
+    accounts->whole = listed && timely;
+    if (child > 0) {
+        kill(child, SIGKILL);
+    }
 }
 
 int check_run(const struct options *options)
@@ -279,11 +415,15 @@ int check_run(const struct options *options)
     login.self = getpid();
     login.reserved_uid = geteuid() == 0 ? identity.uid : (uid_t)-1;
     login.scratch = &scratch;
+    struct accounts accounts = {.whole = true};
     struct log_line line;
     dup2(STDOUT_FILENO, STDERR_FILENO);
     log_open(false, LOG_DETAIL);
     checked = options;
     log_advise(remedy_of_trouble);
+    if (!map_report()) {
+        return EXIT_TROUBLE;
+    }
     log_begin(&line, "check"); /* for the end */
     bool good = check_hostkey(&line, login.hostkey, options);
     good = check_sandbox(options, &identity) && good;
@@ -291,10 +431,20 @@ int check_run(const struct options *options)
         log_advised("clock", NULL, "is behind: certificates may not be valid yet", "date -s");
     }
     good = (options->check_user == NULL || check_user(&login, options->check_user)) && good;
-    log_text(&line, "result", good ? "a login could work" : "no login could work");
-    if (report != NULL && report->more > 0) {
+    if (options->check_all) {
+        check_accounts(&accounts, &login);
+        good = good && accounts.good > 0;
+        log_number(&line, "accounts", accounts.seen);
+        log_number(&line, "acceptable", accounts.good);
+    }
+    bool some = good && (accounts.good < accounts.seen || !accounts.whole);
+    log_text(&line, "result",
+             some   ? "some accounts could not log in"
+             : good ? "a login could work"
+                    : "no login could work");
+    if (options->check_user != NULL && report->more > 0) {
         log_number(&line, "more-lines", report->more);
     }
     log_end(&line, LOG_EVENT);
-    return good ? 0 : EXIT_USAGE;
+    return some ? EXIT_SOME : good ? 0 : EXIT_USAGE;
 }

@@ -48,6 +48,8 @@
     ROW('T', FLAG_SET, check, true, 0,                                                             \
         "  -T, -u user  serve nobody: check keydir and sandbox, and whether user may log in\n")    \
     ROW('u', FLAG_TEXT, check_user, 1, UINT32_MAX, "")                                             \
+    ROW('A', FLAG_SET, check_all, true, 0,                                                         \
+        "  -A          with -T: check all accounts that have keys\n")                              \
     ROW('q', FLAG_SET, verbosity, -1, 0,                                                           \
         "  -q, -Q      log only our own trouble; log the fixed lines (default)\n")                 \
     ROW('Q', FLAG_SET, verbosity, 0, 0, "")                                                        \
@@ -68,7 +70,7 @@ static const char help[] =
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"
     "                [-c file] [-R file] [-t seconds] [-i seconds] [-M seconds]\n"
     "                [-k seconds] [-m number] [-U number] [-G group] [-g group] [-N user]\n"
-    "                [-T [-u user]] keydir\n"
+    "                [-T [-u user | -A]] keydir\n"
     "       wrensshd -h | -V\n"
     "\n"
     "Serves one SSH connection on descriptors 0 and 1: start it from a systemd socket,\n"
@@ -172,6 +174,10 @@ static int check_whole(struct options *options, const struct flags *flags)
     }
     if (options->check_user != NULL && !options->check) {
         return flags_refuse(flags, "-u needs -T", NULL);
+    }
+    if (options->check_all &&
+        (!options->check || options->check_user != NULL || options->anybody != NULL)) {
+        return flags_refuse(flags, "-A needs -T, and excludes -u and -N", NULL);
     }
     if (operands[0] == NULL) {
         return flags_refuse(flags, "no key directory given", NULL);

@@ -25,6 +25,7 @@ struct options {
     const char *revoked;        /* -R: a file, or NULL */
     bool no_root;               /* -r */
     bool check;                 /* -T: serve nobody */
+    bool check_all;             /* -A */
     const char *check_user;     /* -u, or NULL */
     bool user_environment;      /* -E: apply environment= of authorized_keys */
     const char *anybody;        /* -N: anybody logs in, without a key, as this user; or NULL */
@@ -54,8 +55,11 @@ int options_parse(struct options *options, char **argv, int *status);
  * what a login asks: the sandbox in a child, and the child that reads keys.
  */
 
-/* Returns the exit code: 0 if a login could work, EXIT_USAGE if something prevents it. Trick: own
- * frame, as of the programs in tools.h. */
+/* With -A, of several accounts not all could log in. */
+#define EXIT_SOME 1
+
+/* Returns the exit code: 0 if a login could work, EXIT_SOME, EXIT_USAGE if something prevents it.
+ * Trick: own frame, as of the programs in tools.h. */
 __attribute__((noinline)) int check_run(const struct options *options);
 
 #endif

@@ -175,7 +175,7 @@ enum account_reason account_find(struct account *account, struct account_groups 
     if (!is_allowed) {
         reason = ACCOUNT_NO_MEMBER;
     }
-    if (reason != ACCOUNT_GOOD) {
+    if (reason != ACCOUNT_GOOD && (!rules->keeps_refused || account->user[0] == '\0')) {
         account_nobody(account, groups);
     }
     return reason;

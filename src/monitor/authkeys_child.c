@@ -164,7 +164,7 @@ void authkeys_child(const struct authkeys_request *request, int reply)
     }
     descriptors_close_from(REPLY_DESCRIPTOR + 1);
 
-    bool known = find_account(&found, request);
+    bool known = find_account(&found, request) || request->rules.keeps_refused;
     if (users_leave_descriptors()) {
         descriptors_close_from(REPLY_DESCRIPTOR + 1);
     }

@@ -192,6 +192,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
         .rules = {.forced_command = options->forced_command,
                   .reserve_group = options->reserve_group,
                   .no_root = options->no_root,
+                  .keeps_refused = options->check_all,
                   .reserved_uid = login->reserved_uid},
         .keyless = options->anybody != NULL,
         .best_effort = options->best_effort,

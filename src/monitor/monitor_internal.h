@@ -62,6 +62,7 @@ struct account_rules {
     const char *reserve_group;  /* -G, or NULL */
     const char *forced_command; /* -e, or NULL */
     bool no_root;               /* -r: it must not have uid 0 */
+    bool keeps_refused;         /* -A: the files of a refused account are looked at, too */
     uid_t reserved_uid;         /* of our unprivileged processes: not its uid; -1 for none */
 };
 
@@ -76,7 +77,8 @@ struct account_rules {
  * which needs none. Without -e the key may force that server, and the key is judged later: then
  * the path of a shell that is not executable becomes "".
  *
- * With any reason but ACCOUNT_GOOD *account and *groups are account_nobody()'s.
+ * With any reason but ACCOUNT_GOOD *account and *groups are account_nobody()'s, but for a known
+ * account that the rules keep.
  */
 enum account_reason account_find(struct account *account, struct account_groups *groups,
                                  const char *user, const struct account_rules *rules);

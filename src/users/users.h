@@ -56,6 +56,11 @@ bool users_leave_descriptors(void);
  * lookup failed. ENAMETOOLONG: the path of the home or the shell is too long. */
 int users_find(struct user *user, const char *name);
 
+/* Calls visit() with the name of each user that the system lists; a name service may list fewer
+ * than it finds. Names of LIMIT_USER_BYTES or more are cut or left out. Returns 0, or -1 with
+ * errno. */
+int users_each(void (*visit)(const char *name));
+
 /* Finds the group with exactly this name. Returns 1, 0 if there is none, -1 with errno. */
 int users_find_group(gid_t *gid, const char *name);
 

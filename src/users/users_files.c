@@ -22,6 +22,22 @@ int users_find(struct user *user, const char *name)
     return passwd_find(user, name);
 }
 
+int users_each(void (*visit)(const char *name))
+{
+    struct account_file file;
+    char name[LIMIT_USER_BYTES];
+    int found = account_file_open(&file, "passwd");
+    if (found <= 0) {
+        return found;
+    }
+    while (account_file_next(&file)) {
+        if (account_file_field(&file, ':', name, sizeof(name))) {
+            visit(name);
+        }
+    }
+    return account_file_close(&file);
+}
+
 /* name:password:gid:member,member */
 static bool read_group(struct account_file *file, gid_t *gid)
 {

@@ -55,6 +55,15 @@ int users_find(struct user *user, const char *name)
     return copy_text(user->home, entry->pw_dir) && copy_text(user->shell, entry->pw_shell) ? 1 : -1;
 }
 
+int users_each(void (*visit)(const char *name))
+{
+    const struct passwd *entry;
+    for (errno = 0; (entry = getpwent()) != NULL; errno = 0) {
+        visit(entry->pw_name);
+    }
+    return absent_or_failed(errno);
+}
+
 int users_find_group(gid_t *gid, const char *name)
 {
     errno = 0;

@@ -132,11 +132,11 @@ static int judge_daemon(const struct options *options)
     static const char letters[] = "timMkU";
     long values[6] = {60, 0, 6, 0, 0, UINT32_MAX};
     unsigned subsystems = 0, groups = 0;
-    bool s = false, p = false, check = false, user = false;
+    bool s = false, p = false, check = false, user = false, all = false;
     bool anybody = false, forced = false, by_key = false, reserve = false;
     int verbosity = 0, letter;
     begin();
-    while ((letter = next("+:qQvlLsSpPBrETx:e:a:c:R:t:i:M:k:m:g:N:u:U:G:hV")) != -1) {
+    while ((letter = next("+:qQvlLsSpPBrETAx:e:a:c:R:t:i:M:k:m:g:N:u:U:G:hV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }
@@ -155,6 +155,7 @@ static int judge_daemon(const struct options *options)
         }
         check = check || letter == 'T';
         user = user || letter == 'u';
+        all = all || letter == 'A';
         anybody = anybody || letter == 'N';
         forced = forced || letter == 'e';
         reserve = reserve || letter == 'G';
@@ -170,8 +171,9 @@ static int judge_daemon(const struct options *options)
             return -1;
         }
     }
-    if ((s && p) || (user && !check) || (anybody && (!forced || by_key || verbosity < 0)) ||
-        operand(0) == NULL || operand(1) != NULL || is_port(operand(0)) || !is_key_sound(options)) {
+    if ((s && p) || ((user || all) && !check) || (all && (user || anybody)) ||
+        (anybody && (!forced || by_key || verbosity < 0)) || operand(0) == NULL ||
+        operand(1) != NULL || is_port(operand(0)) || !is_key_sound(options)) {
         return -1;
     }
     FUZZ_CHECK(options == NULL ||
@@ -185,7 +187,7 @@ static int judge_daemon(const struct options *options)
                 (options->groups[1] != NULL) == (groups > 1) &&
                 options->subsystem_count == subsystems && options->verbosity == verbosity &&
                 options->no_curve25519 == s && options->no_sntrup == p && options->check == check &&
-                (options->check_user != NULL) == user));
+                (options->check_user != NULL) == user && options->check_all == all));
     return 0;
 }
 

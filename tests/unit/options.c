@@ -131,6 +131,8 @@ START_TEST(switches)
     ck_assert_ptr_null(accepted("-T k")->check_user);
     ck_assert_str_eq(accepted("-Tu bob k")->check_user, "bob");
     ck_assert(accepted("-u bob -T ./22")->check);
+    ck_assert(!accepted("-T k")->check_all);
+    ck_assert(accepted("-A -T k")->check_all);
     ck_assert(accepted("-l k")->syslog);
     ck_assert(!accepted("-lL k")->syslog);
     ck_assert(accepted("-P k")->no_sntrup);
@@ -258,6 +260,9 @@ static const struct {
     {"-: k", "-:"},
     {"--helpful k", "--"},
     {"-u bob k", "-u needs -T"},
+    {"-A k", "-A needs -T"},
+    {"-TA -u bob k", "-A needs -T, and excludes -u and -N"},
+    {"-TAN bob -e x k", "-A needs -T, and excludes -u and -N"},
     {"-T -u \"\" k", "empty argument: -u"},
     {"-T -u", "-u"},
     {"22", "the port belongs to the launcher"},

@@ -24,6 +24,7 @@ int nss_find(struct user *user, const char *name);
 int nss_find_group(gid_t *gid, const char *name);
 int nss_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t primary);
 int nss_expiry(int64_t *day, const char *name);
+int nss_each(void (*visit)(const char *name));
 
 static const char *const names[] = {"root", "a", "ab", "aba", "b", "bob", "wheel", "x"};
 #define NAMES (sizeof(names) / sizeof(names[0]))
@@ -301,6 +302,25 @@ static void compare_with_nss(const char *name)
     ck_assert(given == 0 || day == same_day);
 }
 
+static char listed[TEXT_BYTES];
+
+static void append_name(const char *name)
+{
+    strcat(strcat(listed, name), " ");
+}
+
+static void compare_lists(void)
+{
+    char wanted[TEXT_BYTES];
+    listed[0] = '\0';
+    ck_assert_int_eq(nss_each(append_name), 0);
+    strcpy(wanted, listed);
+    listed[0] = '\0';
+    ck_assert_int_eq(users_each(append_name), 0);
+    ck_assert_str_eq(listed, wanted);
+    endpwent();
+}
+
 START_TEST(sound_files)
 {
     char text[TEXT_BYTES];
@@ -319,6 +339,7 @@ START_TEST(sound_files)
         for (size_t i = 0; i < NAMES; i++) {
             compare_with_nss(names[i]);
         }
+        compare_lists();
     }
 }
 END_TEST
