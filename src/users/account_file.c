@@ -182,36 +182,6 @@ static bool read_rest(struct account_file *file, struct user *user, bool *fits)
     return true;
 }
 
-static bool is_ordinary(const struct identity *ids)
-{
-    return ids->uid != 0 && ids->gid != 0;
-}
-
-void passwd_find_ids(struct identity ids[static 2], const char *first, const char *second)
-{
-    struct account_file file;
-    struct user user;
-    struct identity found[2] = {ids[0], ids[1]};
-    bool seen[2] = {false, false};
-    if (account_file_open(&file, "passwd") <= 0) {
-        return;
-    }
-    while (!(seen[0] && is_ordinary(&found[0])) && account_file_next(&file)) {
-        char name[LIMIT_USER_BYTES];
-        bool fits = account_file_field(&file, ':', name, sizeof(name));
-        size_t which = strcmp(name, first) == 0 ? 0 : 1;
-        if (seen[which] || (which == 1 && strcmp(name, second) != 0) ||
-            !read_rest(&file, &user, &fits)) {
-            continue;
-        }
-        seen[which] = true;
-        found[which] = fits ? (struct identity){user.uid, user.gid} : found[which];
-    }
-    if (account_file_close(&file) == 0) {
-        memcpy(ids, found, sizeof(found));
-    }
-}
-
 int passwd_find(struct user *user, const char *name)
 {
     struct account_file file;
@@ -236,12 +206,26 @@ int passwd_find(struct user *user, const char *name)
 
 struct identity identity_find(void)
 {
-    struct identity ids[2] = {{0}};
-    passwd_find_ids(ids, "wrensshd", "nobody");
-    for (size_t i = 0; i < 2; i++) {
-        if (ids[i].uid != 0 && ids[i].gid != 0) {
-            return ids[i];
+    static const struct identity overflow = {.uid = OVERFLOW_ID, .gid = OVERFLOW_ID};
+    struct identity found = overflow;
+    struct account_file file;
+    struct user user;
+    unsigned seen = 0, good = 0;
+    if (account_file_open(&file, "passwd") <= 0) {
+        return overflow;
+    }
+    while ((good & 1) == 0 && account_file_next(&file)) {
+        char name[LIMIT_USER_BYTES];
+        bool fits = account_file_field(&file, ':', name, sizeof(name));
+        unsigned bit = strcmp(name, "wrensshd") == 0 ? 1 : strcmp(name, "nobody") == 0 ? 2 : 0;
+        if (bit == 0 || (seen & bit) != 0 || !read_rest(&file, &user, &fits)) {
+            continue;
+        }
+        seen |= bit;
+        if (fits && user.uid != 0 && user.gid != 0) {
+            good |= bit;
+            found = (struct identity){user.uid, user.gid};
         }
     }
-    return (struct identity){.uid = OVERFLOW_ID, .gid = OVERFLOW_ID};
+    return account_file_close(&file) == 0 ? found : overflow;
 }

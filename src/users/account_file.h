@@ -74,10 +74,6 @@ bool account_file_end_line(struct account_file *file);
  * user, which is a local one. */
 int passwd_find(struct user *user, const char *name);
 
-/* Finds the ids of two names in one pass, which ends once the first name is found and is not
- * root's. Those of a name that is not found stay as they are; so do both if a read fails. */
-void passwd_find_ids(struct identity ids[static 2], const char *first, const char *second);
-
 /* ---- opening, etc.c -------------------------------------------------------------------------- */
 
 /* etc.c holds nothing else, so that a test can link one that opens the files elsewhere. */
