@@ -2,12 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -16,123 +14,15 @@
 
 #include "authkeys_explain.h"
 #include "base.h"
-#include "log.h"
 #include "monitor.h"
-#include "monitor_internal.h"
 #include "process.h"
+#include "remedy.h"
 #include "sandbox.h"
-#include "users.h"
 
 /* The start of 2026, before the first release of this program. */
 #define CLOCK_MIN 1767225600
 
 _Static_assert(SANDBOX_SECCOMP == 0x80, "a set of layers fits an exit status");
-
-/* ---- remedies -------------------------------------------------------------------------------- */
-
-/* What an administrator can do about each reason: the last field of its line. */
-
-#define REMEDY(name, words, remedy) remedy "\0"
-
-static const char remedies_of_keys[] = "\0" AUTHKEYS_EACH_REASON(REMEDY);
-static const char remedies_of_accounts[] = "\0" ACCOUNT_EACH_REASON(REMEDY);
-
-static const struct options *checked;
-
-/* The characters that are not special to a shell. */
-#define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,%="
-
-/* Appends a word for a shell: users choose names, and an administrator types the remedy. NAME
- * replaces a word that the log would escape or cut. */
-static void append_word(char text[static LOG_VALUE_BYTES + 1], const char *word)
-{
-    size_t used = strlen(text);
-    size_t room = LOG_VALUE_BYTES + 1 - used;
-    const char *quote = word[strspn(word, PLAIN)] == '\0' ? "" : "'";
-    bool typable = word[strspn(word, PLAIN " !#$&()*;<>?[]^`{|}~")] == '\0';
-    if (!typable || (size_t)snprintf(text + used, room, "%s%s%s", quote, word, quote) >= room) {
-        snprintf(text + used, room, "NAME");
-    }
-}
-
-static void add_remedy(struct log_line *line, const char *remedy, const char *owner,
-                       const char *object)
-{
-    char text[LOG_VALUE_BYTES + 1];
-    snprintf(text, sizeof(text), "%s", remedy);
-    if (owner[0] != '\0') {
-        append_word(text, owner);
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), " ");
-    }
-    if (object != NULL && remedy[strlen(remedy) - 1] == ' ') {
-        append_word(text, object);
-    }
-    log_text(line, "remedy", text);
-}
-
-/* For a host key or a part of the system. wrensshd-makekey needs the key directory. */
-static void remedy_of_trouble(struct log_line *line, const char *path, const char *remedy)
-{
-    remedy = remedy != NULL ? remedy : "see wrensshd(8)";
-    add_remedy(line, remedy, "", remedy[0] == 'w' ? checked->keydir : path);
-}
-
-/* True for the directory itself, too. */
-static bool is_at_or_below(const char *path, const char *directory)
-{
-    size_t bytes = strlen(directory);
-    bytes -= bytes > 0 && directory[bytes - 1] == '/';
-    return strncmp(path, directory, bytes) == 0 && (path[bytes] == '/' || path[bytes] == '\0');
-}
-
-static bool is_in_home(const char *path, const struct account *account)
-{
-    char home[PATH_MAX];
-    return account->home[1] != '\0' &&
-           (is_at_or_below(path, account->home) ||
-            (realpath(account->home, home) != NULL && is_at_or_below(path, home)));
-}
-
-/* Who should own the path at fault: root for paths of the administrator's flags, the user in the
- * home. NULL for any other path, to which a link of the user's leads. */
-static const char *owner_of_path(const struct account *account, const char *path)
-{
-    char file[LIMIT_PATH_BYTES];
-    bool outside = authkeys_expand(file, checked->authkeys, account) && !is_in_home(file, account);
-    const char *const named[] = {checked->authorities, checked->revoked, outside ? file : NULL};
-    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
-        if (named[i] != NULL && is_at_or_below(named[i], path)) {
-            return "root";
-        }
-    }
-    return is_in_home(path, account) ? account->user : NULL;
-}
-
-static void remedy_of_login(struct log_line *line, const char *user,
-                            const struct login_outcome *outcome)
-{
-    const struct authkeys_verdict *verdict = &outcome->keys;
-    const char *owner = "";
-    if (outcome->account_refused) {
-        add_remedy(line, texts_at(remedies_of_accounts, outcome->account.reason), "", user);
-        return;
-    }
-    const char *remedy = texts_at(remedies_of_keys, verdict->reason);
-    bool unsafe_owner = verdict->reason == AUTHKEYS_UNSAFE_OWNER;
-    if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
-        const struct account *account = &outcome->account.account;
-        const char *found = owner_of_path(account, verdict->path);
-        /* Below the home, root would follow a link with which the user has replaced a folder. */
-        bool below = found == account->user && !is_at_or_below(account->home, verdict->path);
-        owner = unsafe_owner && found != NULL && !below ? found : "";
-        remedy = found == NULL           ? "remove the link that leads there"
-                 : unsafe_owner && below ? "the user can move it away and make it anew"
-                 : !unsafe_owner && (verdict->mode & 01000) != 0 ? "put it elsewhere"
-                                                                 : remedy;
-    }
-    bool of_user = verdict->reason == AUTHKEYS_NO_SHELL;
-    add_remedy(line, remedy, owner, of_user ? user : verdict->path);
-}
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
@@ -207,7 +97,7 @@ static bool log_outcome(struct ipc_auth *request, struct login_outcome *outcome)
     return write_outcome(request, outcome);
 }
 
-/* The child has ended, and its results are checked like any other input. */
+/* The child has ended, and its results are remedy_options like any other input. */
 static bool log_finding(struct ipc_auth *request, struct login_outcome *outcome, uint32_t number)
 {
     struct authkeys_verdict *keys = &outcome->keys;
@@ -219,8 +109,8 @@ static bool log_finding(struct ipc_auth *request, struct login_outcome *outcome,
     }
     keys->option[sizeof(keys->option) - 1] = '\0';
     keys->revoked_empty = revoked_empty;
-    if (finding->of_authorities != 0 && checked->authorities != NULL) {
-        snprintf(keys->path, sizeof(keys->path), "%s", checked->authorities);
+    if (finding->of_authorities != 0 && remedy_options->authorities != NULL) {
+        snprintf(keys->path, sizeof(keys->path), "%s", remedy_options->authorities);
     }
     return log_outcome(request, outcome);
 }
@@ -298,7 +188,6 @@ static bool check_user(struct login *login, const char *user)
 struct accounts {
     unsigned seen; /* those with keys, or that could not be looked at */
     unsigned good;
-    bool whole; /* every account was looked at */
 };
 
 static int names;
@@ -369,34 +258,31 @@ static void check_account(struct accounts *accounts, const struct login *login,
                                 : log_outcome(request, outcome);
 }
 
-/* False if too little time is left. */
-static bool begin_share(struct login *login, int64_t end_ms)
-{
-    login->deadline_ms =
-        clock_now_ms() + (int64_t)login->options->login_seconds * 1000 / SHARES_OF_TIME;
-    return login->deadline_ms <= end_ms;
-}
-
-static void check_accounts(struct accounts *accounts, struct login *login)
+/* Returns whether every account was looked at. */
+static bool check_accounts(struct accounts *accounts, struct login *login)
 {
     char name[LIMIT_USER_BYTES];
     int64_t end_ms = login->deadline_ms;
     int from = -1;
     bool listed, timely = true;
     pid_t child = list_users(&from);
-    while ((listed = child > 0 && next_name(name, from, end_ms)) && name[0] != '\0' &&
-           (timely = begin_share(login, end_ms))) {
+    while ((listed = child > 0 && next_name(name, from, end_ms)) && name[0] != '\0') {
+        login->deadline_ms =
+            clock_now_ms() + (int64_t)login->options->login_seconds * (1000 / SHARES_OF_TIME);
+        timely = login->deadline_ms <= end_ms;
+        if (!timely) {
+            log_advised("not looked at from this account on", NULL, name, "raise -t");
+            break;
+        }
         check_account(accounts, login, begin_request(name));
     }
     if (!listed) {
-        log_advised("list of users", NULL, "is not whole", "repair the name service");
-    } else if (!timely) {
-        log_advised("accounts from this one on were not looked at", NULL, name, "more seconds: -t");
+        log_advised("list of users", NULL, "is cut", "repair the name service");
     }
-    accounts->whole = listed && timely;
     if (child > 0) {
         kill(child, SIGKILL);
     }
+    return listed && timely;
 }
 
 int check_run(const struct options *options)
@@ -415,11 +301,12 @@ int check_run(const struct options *options)
     login.self = getpid();
     login.reserved_uid = geteuid() == 0 ? identity.uid : (uid_t)-1;
     login.scratch = &scratch;
-    struct accounts accounts = {.whole = true};
+    struct accounts accounts = {0};
+    bool whole = true;
     struct log_line line;
     dup2(STDOUT_FILENO, STDERR_FILENO);
     log_open(false, LOG_DETAIL);
-    checked = options;
+    remedy_options = options;
     log_advise(remedy_of_trouble);
     if (!map_report()) {
         return EXIT_TROUBLE;
@@ -432,12 +319,12 @@ int check_run(const struct options *options)
     }
     good = (options->check_user == NULL || check_user(&login, options->check_user)) && good;
     if (options->check_all) {
-        check_accounts(&accounts, &login);
+        whole = check_accounts(&accounts, &login);
         good = good && accounts.good > 0;
         log_number(&line, "accounts", accounts.seen);
         log_number(&line, "acceptable", accounts.good);
     }
-    bool some = good && (accounts.good < accounts.seen || !accounts.whole);
+    bool some = good && (accounts.good < accounts.seen || !whole);
     log_text(&line, "result",
              some   ? "some accounts could not log in"
              : good ? "a login could work"
