@@ -308,7 +308,7 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
     log_open(options.syslog || misused_stderr, (enum log_level)(LOG_EVENT + options.verbosity));
     if (!options.check && S_ISCHR(files[STDIN_FILENO].st_mode) && isatty(STDIN_FILENO)) {
         log_trouble("descriptor 0 is a terminal, not a connection", NULL,
-                    "start wrensshd from a launcher: systemd, tcpserver or inetd");
+                    "try: wrensshd-listen 2222 $(command -v wrensshd) KEYDIR");
         return EXIT_USAGE;
     }
     if (options.anybody != NULL && !confine_ordinary_user()) {

@@ -13,7 +13,7 @@
 #define FLAGS_INTO struct options
 #define FLAGS(ROW)                                                                                 \
     ROW('a', FLAG_TEXT, authkeys, 1, UINT32_MAX,                                                   \
-        "  -a file     read authorized_keys from here; %u is the user, %h the home directory\n")   \
+        "  -a file     read authorized_keys from here; %u: the user, %h: the home\n")              \
     ROW('c', FLAG_TEXT, authorities, 1, UINT32_MAX,                                                \
         "  -c file     trust these keys to sign user certificates for every account\n")            \
     ROW('R', FLAG_TEXT, revoked, 1, UINT32_MAX,                                                    \
@@ -29,18 +29,18 @@
     ROW('g', FLAG_OWN_VALUES, groups, 0, 0,                                                        \
         "  -g group    let in only members of this group; may be given twice\n")                   \
     ROW('U', FLAG_NUMBER, user_connections, 0, MOST_SECONDS,                                       \
-        "  -U number   let each user have this many connections (0: any; by memory)\n")            \
+        "  -U number   most connections of a user (0: any; by memory)\n")                          \
     ROW('G', FLAG_TEXT, reserve_group, 1, UINT32_MAX,                                              \
-        "  -G group    reserve some connections for this group, as for root\n")                    \
+        "  -G group    reserve connections for this group, as for root\n")                         \
     ROW('r', FLAG_SET, no_root, true, 0, "  -r          do not let in root\n")                     \
     ROW('t', FLAG_NUMBER, login_seconds, 1, MOST_SECONDS,                                          \
-        "  -t seconds  end connections that have not logged in by then (60)\n")                    \
+        "  -t seconds  end connections without a login by then (60)\n")                            \
     ROW('i', FLAG_NUMBER, idle_seconds, 0, MOST_SECONDS,                                           \
-        "  -i seconds  end connections whose sessions move no data in this time (0: never)\n")     \
+        "  -i seconds  end connections that move no data in this time (0: never)\n")               \
     ROW('M', FLAG_NUMBER, life_seconds, 0, MOST_SECONDS,                                           \
         "  -M seconds  end connections after this time, whatever they do (0: never)\n")            \
     ROW('k', FLAG_NUMBER, keepalive_seconds, 0, MOST_SECONDS,                                      \
-        "  -k seconds  probe a client that is silent for this long (0: never)\n")                  \
+        "  -k seconds  probe a client that is silent so long (0: never)\n")                        \
     ROW('m', FLAG_NUMBER, attempts, 1, MOST_SECONDS,                                               \
         "  -m number   end connections after this many refused signatures (6)\n")                  \
     ROW('B', FLAG_SET, best_effort, true, 0,                                                       \
@@ -49,7 +49,7 @@
         "  -T, -u user  serve nobody: check keydir and sandbox, and whether user may log in\n")    \
     ROW('u', FLAG_TEXT, check_user, 1, UINT32_MAX, "")                                             \
     ROW('A', FLAG_SET, check_all, true, 0,                                                         \
-        "  -A          with -T: check all accounts that have keys\n")                              \
+        "  -A          with -T: check all accounts with keys\n")                                   \
     ROW('q', FLAG_SET, verbosity, -1, 0,                                                           \
         "  -q, -Q      log only our own trouble; log the fixed lines (default)\n")                 \
     ROW('Q', FLAG_SET, verbosity, 0, 0, "")                                                        \
@@ -74,11 +74,11 @@ static const char help[] =
     "       wrensshd -h | -V\n"
     "\n"
     "Serves one SSH connection on descriptors 0 and 1: start it from a systemd socket,\n"
-    "tcpserver or inetd. keydir holds the host key that wrensshd-makekey makes, or is an\n"
-    "OpenSSH ed25519 key, credential:NAME (systemd's) or fd:N (an open descriptor).\n"
+    "tcpserver, inetd or wrensshd-listen. keydir holds the host key that wrensshd-makekey\n"
+    "makes, or is an OpenSSH ed25519 key, credential:NAME (systemd's) or fd:N (a descriptor).\n"
     "\n" FLAGS(FLAG_HELP) "  -h, -V      print this page; the version\n"
                           "\n"
-                          "Exit codes: 0 the connection is over, 100 wrong usage or key directory, "
+                          "Exit codes: 0 it is over, 100 wrong usage or key directory, "
                           "111 trouble.\n";
 
 static int parse_subsystem(struct options *options, const struct flags *flags)

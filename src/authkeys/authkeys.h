@@ -55,9 +55,10 @@
     REASON(LINE_NO_TYPE, "key is not listed; this line has no key type", "")                       \
     REASON(LINE_DAMAGED, "key is not listed; this line has a damaged key",                         \
            "copy the .pub file again")                                                             \
-    /* These three are only for -T. */                                                             \
+    /* These four are only for -T. */                                                              \
     REASON(LINE_BLANK, "a blank after a comma ends the options", "remove the blank")               \
     REASON(LINE_PRIVATE, "private key", "this is the private key: install the .pub file")          \
+    REASON(LINE_PUTTY, "PuTTY's format", "ssh-keygen -i -f ")                                      \
     REASON(LINE_OTHER_TYPE, "keys of this type can't log in", "")                                  \
     /* By -R's file, in `line` or, of a KRL, in the section that `option` names. In the order      \
      * of enum revoked. */                                                                         \

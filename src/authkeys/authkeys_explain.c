@@ -43,8 +43,11 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
     if (line->options.left > 0 && line->options.bytes[line->options.left - 1] == ',') {
         return AUTHKEYS_LINE_BLANK;
     }
-    if (reader_is(&line->type, "OPENSSH")) { /* -----BEGIN OPENSSH PRIVATE KEY----- */
+    if (reader_is(&line->options, "-----BEGIN") && !reader_is(&line->type, "PUBLIC")) {
         return AUTHKEYS_LINE_PRIVATE;
+    }
+    if (reader_is(&line->options, "----") && reader_is(&line->type, "BEGIN")) {
+        return AUTHKEYS_LINE_PUTTY;
     }
     if (fault == AUTHKEYS_LINE_OTHER_TYPE) {
         authkeys_name_option(finding->option, line->type.bytes, line->type.left);
@@ -67,6 +70,7 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
 static void explain_lines(struct authkeys_report *report, int fd)
 {
     struct reader line;
+    bool within = false; /* a key of several lines: the first has its reason */
     int got;
     lines_init(&report->lines, fd);
     while ((got = lines_next(&report->lines, &line)) != 0) {
@@ -82,6 +86,11 @@ static void explain_lines(struct authkeys_report *report, int fd)
             finding->reason = AUTHKEYS_LINE_TOO_LONG;
         } else if (key_line_read(&report->line, line)) {
             finding->reason = explain_line(report, finding);
+            if (within && finding->reason == AUTHKEYS_LINE_NO_TYPE) {
+                continue;
+            }
+            within =
+                finding->reason == AUTHKEYS_LINE_PRIVATE || finding->reason == AUTHKEYS_LINE_PUTTY;
         } else {
             continue;
         }

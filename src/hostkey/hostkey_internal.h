@@ -54,7 +54,7 @@
     FAULT(NOT_ONE_KEY, "does not hold exactly one key", "")                                        \
     FAULT(NO_PUBLIC_KEY, "is not a public key of the type ssh-ed25519", "")                        \
     FAULT(DAMAGED_PUBLIC, "is a damaged public key", "")                                           \
-    FAULT(DAMAGED, "is a damaged OpenSSH private key", "ssh-keygen -t ed25519")
+    FAULT(DAMAGED, "is a damaged OpenSSH private key", "wrensshd-makekey DIR")
 
 #define HOSTKEY_ENUMERATOR(name, words, remedy) FAULT_##name,
 

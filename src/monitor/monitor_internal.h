@@ -36,7 +36,7 @@
 #define ACCOUNT_EACH_REASON(REASON)                                                                \
     REASON(WRONG_NAME, "name is too long or holds characters that are not allowed",                \
            "choose a plain name")                                                                  \
-    REASON(UNKNOWN, "unknown user", "useradd ")                                                    \
+    REASON(UNKNOWN, "unknown user", "check the name, or: useradd -m -s /bin/sh ")                  \
     REASON(NO_LOOKUP, "account could not be looked up", "repair /etc/shadow or the name service")  \
     REASON(LONG_PATH, "home directory or shell has too long a path",                               \
            "shorten them: usermod -d, -s")                                                         \

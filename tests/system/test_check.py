@@ -121,6 +121,7 @@ def test_nothing_is_left(check, site):
 
 
 MAKE, CHMOD, OTHER = "wrensshd-makekey {dir}", "chmod go= {dir}{name}", "ssh-keygen -t ed25519"
+NEW_HOST_KEY = "wrensshd-makekey DIR"
 BY_THE_USER = "the user can move it away and make it anew"
 
 
@@ -155,9 +156,9 @@ def test_host_key_that_can_not_be_used(check, site, damage, name, reason, remedy
 
 
 @pytest.mark.parametrize("kind,reason,remedy", [
-    (["-t", "rsa", "-N", ""], "is an RSA key", OTHER), (["-t", "ecdsa", "-N", ""], "is an ECDSA key", OTHER),
-    (["-t", "rsa", "-m", "PEM", "-N", ""], "old PEM key", OTHER), (["-t", "ed25519", "-N", "secret"], "passphrase",
-                                                                   "ssh-keygen -p -f {path}"),
+    (["-t", "rsa", "-N", ""], "is an RSA key", NEW_HOST_KEY), (["-t", "ecdsa", "-N", ""], "is an ECDSA key", NEW_HOST_KEY),
+    (["-t", "rsa", "-m", "PEM", "-N", ""], "old PEM key", NEW_HOST_KEY),
+    (["-t", "ed25519", "-N", "secret"], "passphrase", "ssh-keygen -p -f {path}"),
     (None, "is a public key", "name the private key: leave out .pub")])
 def test_host_key_of_another_kind(check, site, kind, reason, remedy):
     """A key that can't be the host's is named, with what to do."""
@@ -232,7 +233,7 @@ def test_kernel_without_a_layer(check, without):
 # ---- the account ------------------------------------------------------------------------------
 
 OF_ACCOUNTS = {
-    "unknown user": "useradd {user}",
+    "unknown user": "check the name, or: useradd -m -s /bin/sh {user}",
     "account could not be looked up": "repair /etc/shadow or the name service",
     "name is too long or holds characters that are not allowed": "choose a plain name",
     "home directory or shell has too long a path": "shorten them: usermod -d, -s",
@@ -507,10 +508,37 @@ def test_line_that_does_not_count(lines, site, line, reason, option):
 
 
 def test_private_key_in_the_file(lines, site):
-    """Somebody has installed the wrong one of two files."""
-    report, path = lines(read_text(site.identity))
-    assert report.status == COULD_NOT and report.refused[0] == (path, 1, "private key", None)
-    assert report.remedies[0] == "this is the private key: install the .pub file"
+    """Somebody has installed the wrong one of two files: one line says so, however many it has. What follows counts."""
+    old = os.path.join(site.folder("old-key"), "key")
+    run_or_fail(["ssh-keygen", "-q", "-t", "rsa", "-m", "PEM", "-N", "", "-f", old])
+    for name in (site.identity, old):
+        report, path = lines(read_text(name))
+        assert report.status == COULD_NOT and report.refused == [(path, 1, "private key", None)]
+        assert report.remedies == ["this is the private key: install the .pub file"]
+    report, path = lines(read_text(site.identity) + site.key_line(site.key) + "\nnonsense")
+    assert report.status == COULD and [one[2] for one in report.refused] == ["private key", NO_TYPE]
+    shutil.rmtree(os.path.dirname(old))
+
+
+def test_key_in_the_format_of_putty(lines, site):
+    """PuTTYgen saves public keys in a format of several lines. The remedy prints the line that is needed."""
+    report, path = lines(run(["ssh-keygen", "-e", "-f", site.identity + ".pub"]).stdout)
+    assert report.status == COULD_NOT and report.refused == [(path, 1, "PuTTY's format", None)]
+    assert report.remedies == [f"ssh-keygen -i -f {path}"]
+    report, path = lines(run(["sh", "-c", report.remedies[0]]).stdout)
+    assert report.status == COULD
+
+
+@pytest.mark.root
+def test_folder_that_root_has_made(check, site):
+    """The user can't read what root has put into the home with mode 0600 or 0700."""
+    for path, mode in ((os.path.dirname(site.authorized_keys), 0o700), (site.authorized_keys, 0o600)):
+        os.chown(path, 0, 0)
+        report = check()
+        assert report.refused == [(site.authorized_keys, 0, os.strerror(errno.EACCES), None)], report.text
+        assert report.remedies == ["chown -R USER: ~USER/.ssh"]
+        run_or_fail(["bash", "-c", report.remedies[0].replace("USER", site.user.pw_name)])
+        assert check().status == COULD and os.stat(path).st_mode & 0o777 == mode
 
 
 MOST_LINES = 300
@@ -612,6 +640,14 @@ def test_terminal(site):
     done = subprocess.run(["script", "-qec", command, "/dev/null"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           timeout=60, check=False)
     assert done.returncode == COULD and b"a login could work" in done.stdout
+
+
+def test_started_by_hand(site):
+    """On a terminal the server says how to serve a port, and the help names the program."""
+    done = subprocess.run(["script", "-qec", f"{site.daemon} {site.keydir(site.mode)}", "/dev/null"], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, timeout=60, check=False)
+    assert done.returncode == 100 and b"try: wrensshd-listen 2222 $(command -v wrensshd) KEYDIR" in done.stdout
+    assert "wrensshd-listen" in run([site.daemon, "--help"]).stdout
 
 
 def test_user_needs_the_check(site):

@@ -1,7 +1,6 @@
 """-T -A: one line for each account that has keys, within a bounded time."""
 
 import os
-import shutil
 import subprocess
 
 import pytest
@@ -21,7 +20,6 @@ def accounts(site):
     place = Namespace(site)
     yield Accounts(place)
     place.close()
-    shutil.rmtree(place.folder)
 
 
 @pytest.fixture
