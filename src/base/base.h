@@ -92,6 +92,10 @@ const char *expand_path(char *out, size_t room, const char *pattern, const char 
 
 /* ---- tables, text.c -------------------------------------------------------------------------- */
 
+/* The index of an element of an array. Trick: libgcc's division of signed numbers, which a
+ * difference of pointers would need, has 660 bytes on ARMv7. */
+#define INDEX_IN(array, element) (((uintptr_t)(element) - (uintptr_t)(array)) / sizeof((array)[0]))
+
 /* A table of texts is one string. Trick: no pointers. */
 
 /* In "TEXT\0TEXT\0..." returns the one with this index, counted from 0. An empty text stands for

@@ -115,7 +115,7 @@ static int apply_flag(struct flags *flags)
     if (row->kind == FLAG_SET || row->kind == FLAG_OWN) {
         return set_field(flags, row);
     }
-    uint64_t bit = row->kind == FLAG_OWN_VALUES ? 0 : (uint64_t)1 << (row - flags->known);
+    uint64_t bit = row->kind == FLAG_OWN_VALUES ? 0 : (uint64_t)1 << INDEX_IN(flags->known, row);
     if ((flags->given & bit) != 0) {
         return FLAGS_TWICE;
     }

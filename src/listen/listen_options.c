@@ -91,7 +91,7 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
         }
         if (!take_listen_flag(listener, &flags, flag)) {
             return flag > 0 || flag == FLAGS_WRONG
-                       ? flags_refuse(&flags, texts_at(wrong_values, (size_t)(flags.row - known)),
+                       ? flags_refuse(&flags, texts_at(wrong_values, INDEX_IN(known, flags.row)),
                                       NULL)
                        : flags_refuse_letter(&flags, flag);
         }

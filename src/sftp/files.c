@@ -90,7 +90,7 @@ enum sftp_status on_read(struct sftp *sftp)
     sftp->answers.used += (size_t)got;
     sftp->counts.read_bytes += (uint64_t)got;
     if (sftp->reports_files) {
-        sftp->files[handle - sftp->handles].counts.read_bytes += (uint64_t)got;
+        sftp->files[INDEX_IN(sftp->handles, handle)].counts.read_bytes += (uint64_t)got;
     }
     return answer_end(sftp, mark);
 }
@@ -110,7 +110,7 @@ static int write_whole(struct sftp *sftp, struct handle *handle, const uint8_t *
         offset += (uint64_t)put;
         sftp->counts.written_bytes += (uint64_t)put;
         if (sftp->reports_files) {
-            sftp->files[handle - sftp->handles].counts.written_bytes += (uint64_t)put;
+            sftp->files[INDEX_IN(sftp->handles, handle)].counts.written_bytes += (uint64_t)put;
         }
     } while (bytes > 0);
     return 0;

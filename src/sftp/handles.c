@@ -112,7 +112,7 @@ void sftp_log_send(const struct sftp_report *report)
 
 void sftp_log_file(const struct sftp *sftp, const struct handle *handle)
 {
-    const struct handle_report *file = &sftp->files[handle - sftp->handles];
+    const struct handle_report *file = &sftp->files[INDEX_IN(sftp->handles, handle)];
     struct sftp_report report = {.kind = SFTP_REPORT_FILE};
     if (sftp->reports_files && handle->fd > 0 && !handle->is_directory) {
         report.counts = file->counts;
