@@ -97,7 +97,7 @@ static bool log_outcome(struct ipc_auth *request, struct login_outcome *outcome)
     return write_outcome(request, outcome);
 }
 
-/* The child has ended, and its results are remedy_options like any other input. */
+/* The child has ended, and its results are checked like any other input. */
 static bool log_finding(struct ipc_auth *request, struct login_outcome *outcome, uint32_t number)
 {
     struct authkeys_verdict *keys = &outcome->keys;

@@ -15,7 +15,8 @@ static const char remedies_of_accounts[] = "\0" ACCOUNT_EACH_REASON(REMEDY);
 
 const struct options *remedy_options;
 
-/* The characters that are not special to a shell. */
+/* The characters that are not special to a shell. The end of another string, so that the linker
+ * keeps one. */
 #define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,%="
 
 /* Appends a word for a shell: users choose names, and an administrator types the remedy. NAME
@@ -25,7 +26,7 @@ static void append_word(char text[static LOG_VALUE_BYTES + 1], const char *word)
     size_t used = strlen(text);
     size_t room = LOG_VALUE_BYTES + 1 - used;
     const char *quote = word[strspn(word, PLAIN)] == '\0' ? "" : "'";
-    bool typable = word[strspn(word, PLAIN " !#$&()*;<>?[]^`{|}~")] == '\0';
+    bool typable = word[strspn(word, " !#$&()*;<>?[]^`{|}~" PLAIN)] == '\0';
     if (!typable || (size_t)snprintf(text + used, room, "%s%s%s", quote, word, quote) >= room) {
         snprintf(text + used, room, "NAME");
     }
