@@ -832,6 +832,7 @@ static void look_around(struct account *of, struct account_groups *groups)
     snprintf(of->shell, sizeof(of->shell), "%s, %d", gone ? "no host key" : "host key", above);
 }
 
+/* qemu keeps what a 32-bit program unmaps. */
 START_TEST(child_has_no_host_key)
 {
     struct authkeys_verdict verdict;
@@ -877,7 +878,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, account_that_may_not_log_in);
     tcase_add_test(tests, account_of_an_unsupported_key);
     tcase_add_loop_test(tests, account_that_is_not_whole, 0, sizeof(answers) / sizeof(answers[0]));
-    if (!unit_is_emulated()) { /* qemu keeps what a 32-bit program unmaps */
+    if (!unit_is_emulated()) {
         tcase_add_test(tests, child_has_no_host_key);
     }
     suite_add_tcase(suite, tests);

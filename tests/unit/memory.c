@@ -37,6 +37,7 @@ static const struct range {
     {0, -1, 2, 5}, {1, -1, 3, 5}, {-1, 1, 2, 6},
 };
 
+/* An emulator may ignore the advice. */
 START_TEST(whole_pages_go_and_nothing_else)
 {
     const struct range *range = &ranges[_i];
@@ -83,6 +84,7 @@ __attribute__((noinline)) static void go_deep(void)
     deep = (uint8_t *)(uintptr_t)((uintptr_t)&frame[sizeof(frame) / 2] & -page_bytes);
 }
 
+/* An emulator manages the stack itself. */
 START_TEST(stack_of_deeper_calls_goes)
 {
     volatile uint8_t ours[1024];
@@ -121,7 +123,6 @@ Suite *unit_suite(void)
     Suite *suite = suite_create("memory");
     TCase *tests = tcase_create("memory");
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    /* An emulator manages the stack itself, and may ignore the advice. */
     if (!unit_is_emulated()) {
         tcase_add_loop_test(tests, whole_pages_go_and_nothing_else, 0,
                             sizeof(ranges) / sizeof(ranges[0]));

@@ -94,6 +94,17 @@ static int end_of(void (*action)(void))
     return call_end_of(act_below);
 }
 
+static void nothing(void)
+{
+}
+
+/* An emulator, or a kernel built without it: the layer is missing, and says so. */
+static bool has_filter(void)
+{
+    int status = end_of(nothing);
+    return !(WIFEXITED(status) && WEXITSTATUS(status) == CALLS_NO_FILTER);
+}
+
 /* ---- allowed --------------------------------------------------------------------------------- */
 
 static ssize_t pass_message(bool sends, int fd)
@@ -290,17 +301,6 @@ START_TEST(another_architectures_calls_kill)
 }
 END_TEST
 #endif
-
-static void nothing(void)
-{
-}
-
-/* An emulator, or a kernel built without it: the layer is missing, and says so. */
-static bool has_filter(void)
-{
-    int status = end_of(nothing);
-    return !(WIFEXITED(status) && WEXITSTATUS(status) == CALLS_NO_FILTER);
-}
 
 Suite *unit_suite(void)
 {

@@ -205,13 +205,12 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("version");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_test(tests, ours_goes_out);
-    int lines = sizeof(accepted) / sizeof(accepted[0]);
-    tcase_add_loop_test(tests, accepted_lines, 0, lines);
-    tcase_add_loop_test(tests, accepted_byte_by_byte, 0, lines);
+    tcase_add_loop_test(tests, accepted_lines, 0, sizeof(accepted) / sizeof(accepted[0]));
+    tcase_add_loop_test(tests, accepted_byte_by_byte, 0, sizeof(accepted) / sizeof(accepted[0]));
     tcase_add_test(tests, what_follows_stays_in_the_input);
-    lines = sizeof(refused) / sizeof(refused[0]);
-    tcase_add_loop_test(tests, refused_lines, 0, lines);
-    tcase_add_loop_test(tests, refused_as_soon_as_it_shows, 0, lines);
+    tcase_add_loop_test(tests, refused_lines, 0, sizeof(refused) / sizeof(refused[0]));
+    tcase_add_loop_test(tests, refused_as_soon_as_it_shows, 0,
+                        sizeof(refused) / sizeof(refused[0]));
     tcase_add_loop_test(tests, the_longest_line, 0, 6);
     tcase_add_test(tests, the_reason_shows_no_more_than_a_line);
     tcase_add_loop_test(tests, openssh_is_known_by_its_name, 0, sizeof(makers) / sizeof(makers[0]));
