@@ -1,7 +1,9 @@
-/* The one main() of all unit tests: each is a program of its own, made of this and one suite. */
+/* The one main() of all unit tests: each is a program of its own, made of this and one file. */
 #include <check.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "unit.h"
 
@@ -31,14 +33,80 @@ static void stop_ignoring_signals(void)
     }
 }
 
+static struct unit_step *steps;
+static Suite *suite;
+static TCase *test_case;
+static bool left_out;
+
+/* A compiler may put constructors in any order. */
+void unit_register(struct unit_step *step)
+{
+    struct unit_step **at = &steps;
+    while (*at != NULL && (*at)->line < step->line) {
+        at = &(*at)->next;
+    }
+    step->next = *at;
+    *at = step;
+}
+
+/* The suite has the name of its file, without folder and ".c". */
+static const char *suite_name(void)
+{
+    static char name[64];
+    const char *file = steps != NULL ? steps->file : "empty.c";
+    const char *slash = strrchr(file, '/');
+    snprintf(name, sizeof(name), "%s", slash != NULL ? slash + 1 : file);
+    name[strcspn(name, ".")] = '\0';
+    return name;
+}
+
+void unit_begin_case(const char *name)
+{
+    test_case = tcase_create(name);
+    suite_add_tcase(suite, test_case);
+}
+
+TCase *unit_case(void)
+{
+    if (test_case == NULL) {
+        unit_begin_case(suite_name());
+    }
+    return test_case;
+}
+
+void unit_need(bool condition, const char *otherwise)
+{
+    if (!condition) {
+        fprintf(stderr, "%s: %s\n", suite_name(), otherwise);
+        left_out = true;
+    }
+}
+
+static void make_suite(void)
+{
+    if (unit_suite != NULL) {
+        suite = unit_suite();
+        return;
+    }
+    suite = suite_create(suite_name());
+    for (struct unit_step *step = steps; step != NULL && !left_out; step = step->next) {
+        step->take();
+    }
+}
+
 int main(void)
 {
     stop_ignoring_signals();
     /* Four seconds a test are too few under emulation on a busy machine. */
     setenv("CK_TIMEOUT_MULTIPLIER", "15", 0);
-    SRunner *runner = srunner_create(unit_suite());
+    make_suite();
+    SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
+    bool empty = srunner_ntests_run(runner) == 0 && !left_out;
+    if (empty) {
+        fprintf(stderr, "%s: there is no test\n", suite_name());
+    }
     srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return failed == 0 && !empty ? EXIT_SUCCESS : EXIT_FAILURE;
 }
