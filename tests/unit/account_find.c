@@ -137,7 +137,7 @@ static const struct {
     {"bob", "wheel+empty", "member"},
 };
 
-START_TEST(who_may_log_in)
+TEST_EACH(who_may_log_in, COUNT_OF(cases))
 {
     struct account account;
     if (!own_etc()) {
@@ -154,7 +154,6 @@ START_TEST(who_may_log_in)
     ck_assert_uint_eq(account.uid, 65534);
     ck_assert_str_eq(account.home, "/nonexistent");
 }
-END_TEST
 
 static const struct {
     const char *user, *forced, *shell;
@@ -174,7 +173,7 @@ static const struct {
     {"alice", "true", "/bin/sh", false},
 };
 
-START_TEST(who_needs_a_shell)
+TEST_EACH(who_needs_a_shell, COUNT_OF(shells))
 {
     struct account account;
     const struct account_rules rules = {.forced_command = shells[_i].forced,
@@ -191,9 +190,8 @@ START_TEST(who_needs_a_shell)
         ck_assert_str_eq(account.shell, shells[_i].shell);
     }
 }
-END_TEST
 
-START_TEST(fields_of_an_account)
+TEST(fields_of_an_account)
 {
     struct account account;
     if (!own_etc()) {
@@ -205,9 +203,8 @@ START_TEST(fields_of_an_account)
     ck_assert_uint_eq(account.uid, 4001);
     ck_assert_uint_eq(account.gid, 4001);
 }
-END_TEST
 
-START_TEST(nologin_stops_all_but_root)
+TEST_EACH(nologin_stops_all_but_root, 2)
 {
     static const char *const folders[] = {"/etc", "/run"};
     struct account account;
@@ -220,9 +217,8 @@ START_TEST(nologin_stops_all_but_root)
     assert_contains(find(&account, "alice", NULL), _i == 0 ? "/etc/nologin" : "/run/nologin");
     ck_assert_uint_eq(account.uid, 65534);
 }
-END_TEST
 
-START_TEST(no_root_keeps_root_out)
+TEST(no_root_keeps_root_out)
 {
     struct account account;
     const struct account_rules rules = {.no_root = true, .reserved_uid = (uid_t)-1};
@@ -233,10 +229,9 @@ START_TEST(no_root_keeps_root_out)
     ck_assert_str_eq(account.home, "/nonexistent");
     ck_assert_ptr_null(find_by(&account, "alice", &rules));
 }
-END_TEST
 
 /* It could stop the monitor and read the network process's memory. */
-START_TEST(the_servers_own_user_stays_out)
+TEST(the_servers_own_user_stays_out)
 {
     struct account account;
     const struct account_rules rules = {.reserved_uid = 4001};
@@ -251,9 +246,8 @@ START_TEST(the_servers_own_user_stays_out)
     ck_assert_int_eq(setresuid(4001, 4001, 4001), 0);
     ck_assert_ptr_null(find_by(&account, "bob", &rules));
 }
-END_TEST
 
-START_TEST(ordinary_user_serves_itself_only)
+TEST(ordinary_user_serves_itself_only)
 {
     struct account account;
     if (!own_etc()) {
@@ -273,7 +267,6 @@ START_TEST(ordinary_user_serves_itself_only)
     account.uid = 4001;
     ck_assert_int_eq(account_become(&account, &all), -1);
 }
-END_TEST
 
 static bool has_group(gid_t wanted)
 {
@@ -287,7 +280,7 @@ static bool has_group(gid_t wanted)
     return false;
 }
 
-START_TEST(becoming_a_user_can_not_be_undone)
+TEST(becoming_a_user_can_not_be_undone)
 {
     struct account account;
     uid_t uids[3];
@@ -312,10 +305,9 @@ START_TEST(becoming_a_user_can_not_be_undone)
     ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
     ck_assert_int_ne(access("/etc/shadow", R_OK), 0);
 }
-END_TEST
 
 /* The user's programs do not inherit capabilities that a launcher has made inheritable. */
-START_TEST(no_capability_is_inherited)
+TEST_EACH(no_capability_is_inherited, 2)
 {
     struct account account;
     struct capability_header header = {.version = CAPABILITY_VERSION_3};
@@ -334,11 +326,10 @@ START_TEST(no_capability_is_inherited)
         ck_assert_uint_eq(data[0].permitted | data[1].permitted | data[0].effective, 0);
     }
 }
-END_TEST
 
 /* With a launcher's securebits, capabilities may survive the change of uid: this must be noticed.
  */
-START_TEST(a_way_back_to_root_is_noticed)
+TEST(a_way_back_to_root_is_noticed)
 {
     struct account account;
     if (!own_etc() || prctl(PR_SET_SECUREBITS, 1 << 2) != 0) { /* SECBIT_NO_SETUID_FIXUP */
@@ -347,7 +338,6 @@ START_TEST(a_way_back_to_root_is_noticed)
     ck_assert_ptr_null(find(&account, "alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), -1);
 }
-END_TEST
 
 /* musl's initgroups() stops at 32 groups. A login with more than LIMIT_USER_GROUPS is refused, and
  * never gets fewer groups than it has. */
@@ -362,7 +352,7 @@ static void join_groups(int count)
     scratch_write("/etc", "group", text, used, 0644);
 }
 
-START_TEST(users_of_many_groups)
+TEST(users_of_many_groups)
 {
     struct account account;
     if (!own_etc()) {
@@ -373,9 +363,8 @@ START_TEST(users_of_many_groups)
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(getgroups(0, NULL), LIMIT_USER_GROUPS);
 }
-END_TEST
 
-START_TEST(users_of_too_many_groups)
+TEST(users_of_too_many_groups)
 {
     struct account account;
     if (!own_etc()) {
@@ -387,7 +376,6 @@ START_TEST(users_of_too_many_groups)
     ck_assert_int_eq(errno, ERANGE);
     ck_assert_uint_eq(geteuid(), 0);
 }
-END_TEST
 
 /* The days are of UTC, wherever the machine is. */
 static const struct {
@@ -408,7 +396,7 @@ static const struct {
     {"", 0, false},
 };
 
-START_TEST(day_of_expiry)
+TEST_EACH(day_of_expiry, COUNT_OF(days))
 {
     struct account account;
     char shadow[128];
@@ -425,7 +413,6 @@ START_TEST(day_of_expiry)
     ck_assert_msg((reason != NULL) == days[_i].expired, "<%s>", days[_i].day);
     ck_assert_str_eq(reason != NULL ? reason : "", days[_i].expired ? "account has expired" : "");
 }
-END_TEST
 
 /* A folder in place of a file can be opened, but not read. */
 static void break_file(const char *path)
@@ -434,7 +421,7 @@ static void break_file(const char *path)
     ck_assert_int_eq(mkdir(path, 0755), 0);
 }
 
-START_TEST(expiry_that_can_not_be_read)
+TEST(expiry_that_can_not_be_read)
 {
     struct account account;
     if (!own_etc()) {
@@ -446,9 +433,8 @@ START_TEST(expiry_that_can_not_be_read)
     ck_assert_int_eq(rmdir("/etc/shadow"), 0);
     ck_assert_ptr_null(find(&account, "alice", NULL));
 }
-END_TEST
 
-START_TEST(groups_that_can_not_be_read)
+TEST(groups_that_can_not_be_read)
 {
     struct account account;
     if (!own_etc()) {
@@ -462,9 +448,8 @@ START_TEST(groups_that_can_not_be_read)
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(!has_group(4100) && !has_group(0));
 }
-END_TEST
 
-START_TEST(users_that_can_not_be_read)
+TEST(users_that_can_not_be_read)
 {
     struct account account;
     if (!own_etc()) {
@@ -474,10 +459,9 @@ START_TEST(users_that_can_not_be_read)
     ck_assert_ptr_nonnull(find(&account, "alice", NULL));
     ck_assert_ptr_nonnull(find(&account, "root", NULL));
 }
-END_TEST
 
 /* The session process uses the groups that the child found, and looks up none. */
-START_TEST(groups_stay_as_found)
+TEST(groups_stay_as_found)
 {
     struct account account;
     if (!own_etc()) {
@@ -488,9 +472,8 @@ START_TEST(groups_stay_as_found)
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(has_group(4100) && has_group(4000) && !has_group(0));
 }
-END_TEST
 
-START_TEST(root_becomes_root)
+TEST(root_becomes_root)
 {
     struct account account;
     static const gid_t inherited[] = {4200};
@@ -502,40 +485,11 @@ START_TEST(root_becomes_root)
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(!has_group(4200));
 }
-END_TEST
 
-START_TEST(nobody_has_no_home)
+TEST(nobody_has_no_home)
 {
     struct account account;
     account_nobody(&account, &all);
     ck_assert_int_ne(access(account.home, F_OK), 0);
     ck_assert_uint_eq(account.uid, geteuid() == 0 ? 65534 : geteuid());
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("account_find");
-    TCase *tests = tcase_create("account_find");
-    tcase_add_loop_test(tests, who_may_log_in, 0, sizeof(cases) / sizeof(cases[0]));
-    tcase_add_loop_test(tests, who_needs_a_shell, 0, sizeof(shells) / sizeof(shells[0]));
-    tcase_add_test(tests, fields_of_an_account);
-    tcase_add_loop_test(tests, nologin_stops_all_but_root, 0, 2);
-    tcase_add_test(tests, no_root_keeps_root_out);
-    tcase_add_test(tests, the_servers_own_user_stays_out);
-    tcase_add_test(tests, ordinary_user_serves_itself_only);
-    tcase_add_test(tests, becoming_a_user_can_not_be_undone);
-    tcase_add_loop_test(tests, no_capability_is_inherited, 0, 2);
-    tcase_add_test(tests, a_way_back_to_root_is_noticed);
-    tcase_add_test(tests, users_of_many_groups);
-    tcase_add_test(tests, users_of_too_many_groups);
-    tcase_add_loop_test(tests, day_of_expiry, 0, sizeof(days) / sizeof(days[0]));
-    tcase_add_test(tests, expiry_that_can_not_be_read);
-    tcase_add_test(tests, groups_that_can_not_be_read);
-    tcase_add_test(tests, users_that_can_not_be_read);
-    tcase_add_test(tests, groups_stay_as_found);
-    tcase_add_test(tests, root_becomes_root);
-    tcase_add_test(tests, nobody_has_no_home);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -76,6 +76,9 @@ static void remove_folder(void)
     scratch_remove(folder);
 }
 
+UNIT_FIXTURE(make_folder, remove_folder);
+UNIT_TIMEOUT(60);
+
 /* ---- holders --------------------------------------------------------------------------------- */
 
 enum order { EXCHANGE, LEAVE, FAIL, EXIT, SILENCE, LOGIN };
@@ -293,7 +296,7 @@ int __wrap_kill(pid_t pid, int signal)
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-START_TEST(each_has_its_own_place)
+TEST_RANGE(each_has_its_own_place, ROOT, USER + 1)
 {
     struct holder holders[LIMIT];
     bool seen[LIMIT] = {false};
@@ -320,9 +323,8 @@ START_TEST(each_has_its_own_place)
     end();
     assert_lacks(said, "event=");
 }
-END_TEST
 
-START_TEST(the_first_connection_makes_the_table)
+TEST_RANGE(the_first_connection_makes_the_table, ROOT, USER + 1)
 {
     struct stat found;
     struct table_file file;
@@ -340,10 +342,9 @@ START_TEST(the_first_connection_makes_the_table)
     end();
     assert_lacks(said, "event=");
 }
-END_TEST
 
 /* A table that one connection makes and another replaces would hide the first one's slot. */
-START_TEST(two_make_the_table_at_once)
+TEST_RANGE(two_make_the_table_at_once, ROOT, USER + 1)
 {
     struct table_file file;
     size_t counted = 0;
@@ -362,10 +363,9 @@ START_TEST(two_make_the_table_at_once)
     end();
     assert_lacks(said, "event=");
 }
-END_TEST
 
 /* The new connection has its slot before the evicted process has ended, and evicts one only. */
-START_TEST(a_full_table)
+TEST_RANGE(a_full_table, ROOT, USER + 1)
 {
     struct holder holders[LIMIT];
     if (!begin((enum who)_i)) {
@@ -399,11 +399,10 @@ START_TEST(a_full_table)
     assert_contains(said, "event=eviction places=8\n");
     ck_assert_ptr_null(strstr(strstr(said, "eviction") + 1, "eviction"));
 }
-END_TEST
 
 /* One who has come while others were evicted keeps its slot when these have gone. Then there is
  * room: new connections evict nobody, however long it stays. */
-START_TEST(room_again)
+TEST_RANGE(room_again, ROOT, USER + 1)
 {
     struct holder holders[LIMIT];
     if (!begin((enum who)_i)) {
@@ -421,10 +420,9 @@ START_TEST(room_again)
     ck_assert(is_alive(&holders[1]) && is_alive(&late) && is_alive(&next) && is_alive(&last));
     end();
 }
-END_TEST
 
 /* New connections have as many slots again: then nobody that was asked has ended. */
-START_TEST(nobody_ends)
+TEST_RANGE(nobody_ends, ROOT, USER + 1)
 {
     struct holder holders[LIMIT];
     if (!begin((enum who)_i)) {
@@ -443,10 +441,9 @@ START_TEST(nobody_ends)
     end();
     assert_contains(said, "event=refused reason=\"no place\" others=0\n");
 }
-END_TEST
 
 /* What the table says of a process counts for nothing: only a lock names a holder. */
-START_TEST(who_holds_no_place_gets_no_signal)
+TEST_RANGE(who_holds_no_place_gets_no_signal, ROOT, USER + 1)
 {
     struct holder holders[LIMIT];
     struct table_file file;
@@ -473,11 +470,10 @@ START_TEST(who_holds_no_place_gets_no_signal)
     ck_assert(is_alive(&left));
     end();
 }
-END_TEST
 
 /* What asks an old kernel, or one whose filter forbids calls that it does not know; in the last two
  * cases nobody can be asked: then the records stay as they were. */
-START_TEST(eviction_without_pidfds)
+TEST_EACH(eviction_without_pidfds, 4)
 {
     static const int errors[] = {ENOSYS, EPERM, ENOMEM, EPERM};
     struct holder holders[LIMIT];
@@ -501,12 +497,11 @@ START_TEST(eviction_without_pidfds)
     }
     end();
 }
-END_TEST
 
 /* ---- penalties
  * ----------------------------------------------------------------------------------- */
 
-START_TEST(a_penalty_evicts_only_its_own)
+TEST_RANGE(a_penalty_evicts_only_its_own, ROOT, USER + 1)
 {
     struct holder others[LIMIT];
     if (!begin((enum who)_i)) {
@@ -535,7 +530,6 @@ START_TEST(a_penalty_evicts_only_its_own)
     assert_contains(said, "event=refused reason=penalty others=0\n");
     ck_assert_ptr_null(strstr(strstr(said, "refused") + 1, "refused")); /* one line a second */
 }
-END_TEST
 
 static bool has_penalty(const char *address)
 {
@@ -547,7 +541,7 @@ static bool has_penalty(const char *address)
     return penalty_confines(penalty_of(file.front.penalties, &source, now_ms), now_ms);
 }
 
-START_TEST(a_login_clears_the_penalty)
+TEST_RANGE(a_login_clears_the_penalty, ROOT, USER + 1)
 {
     if (!begin((enum who)_i)) {
         return;
@@ -570,10 +564,9 @@ START_TEST(a_login_clears_the_penalty)
     ck_assert(!has_penalty("192.0.2.1"));
     end();
 }
-END_TEST
 
 /* This host's proxies may carry anybody's connections. */
-START_TEST(no_debts_of_this_host)
+TEST_RANGE(no_debts_of_this_host, ROOT, USER + 1)
 {
     if (!begin((enum who)_i)) {
         return;
@@ -587,12 +580,11 @@ START_TEST(no_debts_of_this_host)
     end();
     assert_lacks(said, "event=");
 }
-END_TEST
 
 /* ---- silence --------------------------------------------------------------------------------- */
 
 /* A connection has the less time the more others are silent, whatever the records say of others. */
-START_TEST(time_to_be_silent)
+TEST_RANGE(time_to_be_silent, ROOT, USER + 1)
 {
     struct table_file file;
     struct holder silent[LIMIT_SILENT_MANY];
@@ -622,7 +614,6 @@ START_TEST(time_to_be_silent)
     ck_assert_uint_eq(ask(&first, SILENCE), 60);
     end();
 }
-END_TEST
 
 /* ---- after the login ------------------------------------------------------------------------- */
 
@@ -639,7 +630,7 @@ static struct holder log_in_as(unsigned who, unsigned wanted)
 
 /* Above the limit a user's login is refused, others' are not; one that ends leaves room. No login
  * ends a connection. */
-START_TEST(a_user_has_so_many_connections)
+TEST_RANGE(a_user_has_so_many_connections, ROOT, USER + 1)
 {
     struct holder mine[OF_ONE];
     if (!begin((enum who)_i)) {
@@ -667,10 +658,9 @@ START_TEST(a_user_has_so_many_connections)
     end();
     assert_lacks(said, "event=");
 }
-END_TEST
 
 /* What others take, up to the last, leaves the reserve to administrators, on top of their limit. */
-START_TEST(the_reserve)
+TEST_RANGE(the_reserve, ROOT, USER + 1)
 {
     struct holder mine[ALL];
     if (!begin((enum who)_i)) {
@@ -688,10 +678,9 @@ START_TEST(the_reserve)
     ck_assert(is_alive(&mine[0]) && is_alive(&mine[ALL - RESERVE - 1]));
     end();
 }
-END_TEST
 
 /* Two logins of one user at the same moment: they wait for each other in memory that they share. */
-START_TEST(two_logins_at_once)
+TEST_RANGE(two_logins_at_once, ROOT, USER + 1)
 {
     enum { ROUNDS = 150 };
     const uint8_t order = LOGIN;
@@ -717,10 +706,9 @@ START_TEST(two_logins_at_once)
     }
     end();
 }
-END_TEST
 
 /* More logins than there are records, one after the other: each takes one that nobody holds. */
-START_TEST(records_of_the_ended)
+TEST_RANGE(records_of_the_ended, ROOT, USER + 1)
 {
     if (!begin((enum who)_i)) {
         return;
@@ -732,9 +720,8 @@ START_TEST(records_of_the_ended)
     }
     end();
 }
-END_TEST
 
-START_TEST(a_limit_of_the_command_line)
+TEST_RANGE(a_limit_of_the_command_line, ROOT, USER + 1)
 {
     if (!begin((enum who)_i)) {
         return;
@@ -757,10 +744,9 @@ START_TEST(a_limit_of_the_command_line)
     ck_assert_mem_eq(before.logins, after.logins, sizeof(before.logins)); /* no record */
     end();
 }
-END_TEST
 
 /* Any bytes in the records: who is counted holds a lock. */
-START_TEST(records_of_nobody)
+TEST_RANGE(records_of_nobody, ROOT, USER + 1)
 {
     static struct table_file file;
     if (!begin((enum who)_i)) {
@@ -779,33 +765,4 @@ START_TEST(records_of_nobody)
     log_in_as(0, OF_USER);
     end();
     assert_lacks(said, "event=");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("admission");
-    TCase *tests = tcase_create("admission");
-    tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, make_folder, remove_folder);
-    tcase_add_loop_test(tests, each_has_its_own_place, ROOT, USER + 1);
-    tcase_add_loop_test(tests, the_first_connection_makes_the_table, ROOT, USER + 1);
-    tcase_add_loop_test(tests, two_make_the_table_at_once, ROOT, USER + 1);
-    tcase_add_loop_test(tests, a_full_table, ROOT, USER + 1);
-    tcase_add_loop_test(tests, room_again, ROOT, USER + 1);
-    tcase_add_loop_test(tests, nobody_ends, ROOT, USER + 1);
-    tcase_add_loop_test(tests, who_holds_no_place_gets_no_signal, ROOT, USER + 1);
-    tcase_add_loop_test(tests, eviction_without_pidfds, 0, 4);
-    tcase_add_loop_test(tests, a_penalty_evicts_only_its_own, ROOT, USER + 1);
-    tcase_add_loop_test(tests, a_login_clears_the_penalty, ROOT, USER + 1);
-    tcase_add_loop_test(tests, no_debts_of_this_host, ROOT, USER + 1);
-    tcase_add_loop_test(tests, time_to_be_silent, ROOT, USER + 1);
-    tcase_add_loop_test(tests, a_user_has_so_many_connections, ROOT, USER + 1);
-    tcase_add_loop_test(tests, the_reserve, ROOT, USER + 1);
-    tcase_add_loop_test(tests, two_logins_at_once, ROOT, USER + 1);
-    tcase_add_loop_test(tests, records_of_the_ended, ROOT, USER + 1);
-    tcase_add_loop_test(tests, a_limit_of_the_command_line, ROOT, USER + 1);
-    tcase_add_loop_test(tests, records_of_nobody, ROOT, USER + 1);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -17,7 +17,9 @@ static struct agree_key key_from(const char *scalar)
     return pair;
 }
 
-START_TEST(x25519_of_rfc_7748)
+UNIT_TIMEOUT(60);
+
+TEST_EACH(x25519_of_rfc_7748, COUNT_OF(rfc7748_x25519))
 {
     const struct x25519_vector *vector = &rfc7748_x25519[_i];
     struct agree_key pair = key_from(vector->scalar);
@@ -27,18 +29,16 @@ START_TEST(x25519_of_rfc_7748)
     ck_assert(agree_x25519(secret, &pair, point));
     ck_assert_mem_eq(secret, expected, sizeof(expected));
 }
-END_TEST
 
-START_TEST(public_key_of_rfc_7748)
+TEST(public_key_of_rfc_7748)
 {
     uint8_t expected[32];
     struct agree_key pair = key_from(rfc7748_x25519[2].scalar);
     ck_assert_uint_eq(unhex(expected, sizeof(expected), rfc7748_public_key), sizeof(expected));
     ck_assert_mem_eq(pair.public_key, expected, sizeof(expected));
 }
-END_TEST
 
-START_TEST(x25519_iterated)
+TEST(x25519_iterated)
 {
     struct agree_key pair = {.secret = {9}};
     uint8_t point[32] = {9}, out[32], once[32], thousand[32];
@@ -54,7 +54,6 @@ START_TEST(x25519_iterated)
     }
     ck_assert_mem_eq(out, thousand, sizeof(thousand));
 }
-END_TEST
 
 /* The points of order 1, 2, 4 and 8 on the curve and its twist, in every encoding of 255 bits. */
 static const char *const low_order_points[] = {
@@ -75,7 +74,7 @@ static void low_order_point(uint8_t point[static 32], int i)
     point[31] |= (uint8_t)(i % 2 << 7);
 }
 
-START_TEST(x25519_refuses_low_order)
+TEST_EACH(x25519_refuses_low_order, 2 * LOW_ORDER_POINTS)
 {
     static const uint8_t zero[AGREE_X25519_BYTES];
     uint8_t point[32], random[32], secret[AGREE_X25519_BYTES];
@@ -87,9 +86,8 @@ START_TEST(x25519_refuses_low_order)
     ck_assert(!agree_x25519(secret, &pair, point));
     ck_assert_mem_eq(secret, zero, sizeof(zero));
 }
-END_TEST
 
-START_TEST(hybrid_refuses_low_order)
+TEST_EACH(hybrid_refuses_low_order, 2 * LOW_ORDER_POINTS)
 {
     static const uint8_t zero[AGREE_HYBRID_SERVER_BYTES];
     uint8_t client[AGREE_HYBRID_CLIENT_BYTES], server[AGREE_HYBRID_SERVER_BYTES];
@@ -105,10 +103,9 @@ START_TEST(hybrid_refuses_low_order)
     ck_assert_mem_eq(secret, zero, sizeof(secret));
     ck_assert_mem_eq(server, zero, sizeof(server));
 }
-END_TEST
 
 /* The NIST KAT of sntrup761 and the exchange of RFC 7748 section 6.1 side by side. */
-START_TEST(hybrid_joins_both)
+TEST_EACH(hybrid_joins_both, COUNT_OF(sntrup761_kat))
 {
     const struct sntrup761_vector *kem = &sntrup761_kat[_i];
     const struct x25519_vector *x25519 = &rfc7748_x25519[2];
@@ -129,22 +126,4 @@ START_TEST(hybrid_joins_both)
     ck_assert(agree_hybrid(secret, server, &pair, client, random));
     ck_assert_mem_eq(server, expected_server, sizeof(server));
     ck_assert_mem_eq(secret, expected_secret, sizeof(secret));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("agree");
-    TCase *tests = tcase_create("agree");
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, x25519_of_rfc_7748, 0,
-                        (int)(sizeof(rfc7748_x25519) / sizeof(rfc7748_x25519[0])));
-    tcase_add_test(tests, public_key_of_rfc_7748);
-    tcase_add_test(tests, x25519_iterated);
-    tcase_add_loop_test(tests, x25519_refuses_low_order, 0, 2 * LOW_ORDER_POINTS);
-    tcase_add_loop_test(tests, hybrid_refuses_low_order, 0, 2 * LOW_ORDER_POINTS);
-    tcase_add_loop_test(tests, hybrid_joins_both, 0,
-                        (int)(sizeof(sntrup761_kat) / sizeof(sntrup761_kat[0])));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -50,6 +50,8 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+
 /* ---- each request ---------------------------------------------------------------------------- */
 
 static bool do_start(void)
@@ -141,7 +143,7 @@ static void lay_out(uint32_t type, size_t reply_bytes, uint32_t done, size_t des
     rig_reply_descriptors(&rig, reply, reply_bytes, fds, descriptors);
 }
 
-START_TEST(the_right_reply)
+TEST_EACH(the_right_reply, REQUESTS)
 {
     const struct request *request = &requests[_i];
     static uint8_t heard[IPC_SESSION_REQUEST_BYTES]; /* the longer of the two */
@@ -151,9 +153,8 @@ START_TEST(the_right_reply)
     ck_assert_uint_eq(rig_request(&rig, request->type, heard, sizeof(heard)),
                       request->request_bytes);
 }
-END_TEST
 
-START_TEST(the_start_tells_the_host_keys)
+TEST_EACH(the_start_tells_the_host_keys, 2)
 {
     struct ipc_start_reply reply = {.type = IPC_START, .has_second = 1, .certificate_bytes = 700};
     const struct host_keys *keys = &rig.connection->host_keys;
@@ -176,50 +177,45 @@ START_TEST(the_start_tells_the_host_keys)
     ck_assert(!do_start());
     rig_expect_failed(&rig, "the monitor gave a wrong reply");
 }
-END_TEST
 
 static void expect_gone(const struct request *request)
 {
     rig_expect_failed(&rig, request->type < IPC_PTY ? "the monitor " : "the session process ");
 }
 
-START_TEST(a_reply_of_another_type)
+TEST_EACH(a_reply_of_another_type, REQUESTS)
 {
     lay_out(requests[_i].type + 1, requests[_i].reply_bytes, 1, 0);
     ck_assert(!requests[_i].ask());
     expect_gone(&requests[_i]);
 }
-END_TEST
 
-START_TEST(a_reply_of_another_size)
+TEST_EACH(a_reply_of_another_size, 2 * REQUESTS)
 {
     size_t size = requests[_i / 2].reply_bytes;
     lay_out(requests[_i / 2].type, _i % 2 == 0 ? size - 4 : size / 2, 1, 0);
     ck_assert(!requests[_i / 2].ask());
     expect_gone(&requests[_i / 2]);
 }
-END_TEST
 
 /* A longer reply must not be cut to the right size and accepted. */
-START_TEST(a_longer_reply)
+TEST_EACH(a_longer_reply, REQUESTS)
 {
     lay_out(requests[_i].type, requests[_i].reply_bytes + 4, 1, requests[_i].descriptors);
     ck_assert(!requests[_i].ask());
     expect_gone(&requests[_i]);
 }
-END_TEST
 
 /* The start of a program may hang on a dead file system: the wait ends when the client leaves. */
-START_TEST(no_reply)
+TEST_EACH(no_reply, REQUESTS)
 {
     close(rig_client());
     ck_assert(!requests[_i].ask());
     rig_expect_left(&rig, "client left while a request was under way");
 }
-END_TEST
 
 /* While the client is there, the reply may take longer than the socket waits at once. */
-START_TEST(a_late_reply)
+TEST_EACH(a_late_reply, REQUESTS)
 {
     int client = rig_client();
     pid_t later = fork();
@@ -234,9 +230,8 @@ START_TEST(a_late_reply)
     ck_assert_int_eq(waitpid(later, NULL, 0), later);
     close(client);
 }
-END_TEST
 
-START_TEST(the_other_end_is_closed)
+TEST_EACH(the_other_end_is_closed, REQUESTS)
 {
     int *end = requests[_i].type < IPC_PTY ? &rig.monitor : &rig.session;
     close(*end);
@@ -244,10 +239,9 @@ START_TEST(the_other_end_is_closed)
     ck_assert(!requests[_i].ask());
     expect_gone(&requests[_i]);
 }
-END_TEST
 
 /* An error that does not say that the process has ended. */
-START_TEST(a_call_that_fails)
+TEST_EACH(a_call_that_fails, 2 * REQUESTS)
 {
     const struct request *request = &requests[_i / 2];
     *(_i % 2 == 0 ? &send_error : &receive_error) = _i % 2 == 0 ? EMSGSIZE : ENOMEM;
@@ -256,9 +250,8 @@ START_TEST(a_call_that_fails)
     rig_expect_failed(&rig, request->type < IPC_PTY ? "the monitor could not be asked"
                                                     : "the session process could not be asked");
 }
-END_TEST
 
-START_TEST(another_number_of_descriptors)
+TEST_EACH(another_number_of_descriptors, 7 * REQUESTS)
 {
     static const size_t counts[] = {0, 1, 2, 3, 4, 5, 8};
     const struct request *request = &requests[_i / 7];
@@ -281,10 +274,9 @@ START_TEST(another_number_of_descriptors)
         rig_request(&rig, IPC_RELEASE, heard, sizeof(heard));
     }
 }
-END_TEST
 
 /* The session process has given the terminal up: the next program of the channel has none. */
-START_TEST(a_terminal_goes_with_what_was_cut_off)
+TEST(a_terminal_goes_with_what_was_cut_off)
 {
     struct channel *channel = &rig.connection->channels[3];
     if (unit_is_emulated()) {
@@ -300,9 +292,8 @@ START_TEST(a_terminal_goes_with_what_was_cut_off)
     ck_assert(do_spawn());
     ck_assert(!rig.connection->end.reached);
 }
-END_TEST
 
-START_TEST(not_done)
+TEST_RANGE(not_done, 4, REQUESTS)
 {
     int before = rig_open_descriptors();
     lay_out(requests[_i].type, requests[_i].reply_bytes, 0, 0);
@@ -310,11 +301,10 @@ START_TEST(not_done)
     ck_assert(!rig.connection->end.reached);
     ck_assert_int_eq(rig_open_descriptors(), before);
 }
-END_TEST
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-START_TEST(the_host_key_and_the_layers)
+TEST(the_host_key_and_the_layers)
 {
     struct ipc_start_reply reply = {.type = IPC_START};
     struct ipc_start request;
@@ -325,9 +315,8 @@ START_TEST(the_host_key_and_the_layers)
     ck_assert_uint_eq(request.layers, 0x55);
     ck_assert_mem_eq(rig.connection->host_keys.public_keys[0], reply.host_public_key, 32);
 }
-END_TEST
 
-START_TEST(the_descriptors_find_their_places)
+TEST(the_descriptors_find_their_places)
 {
     const struct ipc_done done = {.type = IPC_SPAWN, .done = 1};
     int ends[8], given[4];
@@ -351,9 +340,8 @@ START_TEST(the_descriptors_find_their_places)
         close(ends[i]);
     }
 }
-END_TEST
 
-START_TEST(a_long_note_is_cut_off)
+TEST(a_long_note_is_cut_off)
 {
     struct {
         struct ipc_note note;
@@ -369,9 +357,8 @@ START_TEST(a_long_note_is_cut_off)
     ck_assert_uint_eq(request.note.text_bytes, LIMIT_NOTE_BYTES);
     ck_assert_uint_eq(count, sizeof(request.note) + LIMIT_NOTE_BYTES);
 }
-END_TEST
 
-START_TEST(the_end_tells_why_and_how_much)
+TEST(the_end_tells_why_and_how_much)
 {
     struct ipc_end request;
     rig.connection->socket.bytes_in = 1ULL << 40;
@@ -389,30 +376,4 @@ START_TEST(the_end_tells_why_and_how_much)
     ck_assert_str_eq(request.asked, rig.connection->asked);
     ck_assert_str_eq(request.client, rig.connection->client_version);
     ck_assert_str_eq(request.offer, rig.connection->end.offer);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("ask");
-    TCase *tests = tcase_create("ask");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_loop_test(tests, the_right_reply, 0, REQUESTS);
-    tcase_add_loop_test(tests, the_start_tells_the_host_keys, 0, 2);
-    tcase_add_loop_test(tests, a_reply_of_another_type, 0, REQUESTS);
-    tcase_add_loop_test(tests, a_reply_of_another_size, 0, 2 * REQUESTS);
-    tcase_add_loop_test(tests, a_longer_reply, 0, REQUESTS);
-    tcase_add_loop_test(tests, no_reply, 0, REQUESTS);
-    tcase_add_loop_test(tests, a_late_reply, 0, REQUESTS);
-    tcase_add_loop_test(tests, the_other_end_is_closed, 0, REQUESTS);
-    tcase_add_loop_test(tests, a_call_that_fails, 0, 2 * REQUESTS);
-    tcase_add_loop_test(tests, another_number_of_descriptors, 0, 7 * REQUESTS);
-    tcase_add_test(tests, a_terminal_goes_with_what_was_cut_off);
-    tcase_add_loop_test(tests, not_done, 4, REQUESTS);
-    tcase_add_test(tests, the_host_key_and_the_layers);
-    tcase_add_test(tests, the_descriptors_find_their_places);
-    tcase_add_test(tests, a_long_note_is_cut_off);
-    tcase_add_test(tests, the_end_tells_why_and_how_much);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

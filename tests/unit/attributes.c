@@ -13,7 +13,7 @@ static struct reader written(void)
     return reader_over(bytes, writer.used);
 }
 
-START_TEST(each_field_is_read)
+TEST(each_field_is_read)
 {
     writer_init(&writer, bytes, sizeof(bytes));
     writer_u32(&writer, 0x8000000f);
@@ -35,19 +35,17 @@ START_TEST(each_field_is_read)
     ck_assert_uint_eq(read.accessed, 6);
     ck_assert_uint_eq(read.modified, 7);
 }
-END_TEST
 
-START_TEST(mode_of_a_new_file)
+TEST(mode_of_a_new_file)
 {
     struct attributes wanted = {.flags = SFTP_ATTR_PERMISSIONS, .permissions = 0600};
     ck_assert_uint_eq(attributes_mode(&wanted, 0666), 0600);
     wanted.flags = SFTP_ATTR_SIZE;
     ck_assert_uint_eq(attributes_mode(&wanted, 0666), 0666);
 }
-END_TEST
 
 /* The number of pairs has no limit of its own: the packet ends first. */
-START_TEST(count_of_extended_pairs_beyond_the_packet)
+TEST_EACH(count_of_extended_pairs_beyond_the_packet, 5)
 {
     static const uint32_t counts[] = {1, 2, 1000, 0x7fffffff, 0xffffffff};
     writer_init(&writer, bytes, sizeof(bytes));
@@ -58,9 +56,8 @@ START_TEST(count_of_extended_pairs_beyond_the_packet)
     attributes_read(&message);
     ck_assert(message.failed);
 }
-END_TEST
 
-START_TEST(what_is_written_can_be_read)
+TEST(what_is_written_can_be_read)
 {
     const struct stat status = {.st_mode = S_IFREG | 0640,
                                 .st_uid = 7,
@@ -80,17 +77,4 @@ START_TEST(what_is_written_can_be_read)
     ck_assert_uint_eq(read.permissions, 0640);
     ck_assert_uint_eq(read.accessed, 9);
     ck_assert_uint_eq(read.modified, 10);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("attributes");
-    TCase *tests = tcase_create("attributes");
-    tcase_add_test(tests, each_field_is_read);
-    tcase_add_test(tests, mode_of_a_new_file);
-    tcase_add_loop_test(tests, count_of_extended_pairs_beyond_the_packet, 0, 5);
-    tcase_add_test(tests, what_is_written_can_be_read);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -105,7 +105,7 @@ static const struct {
     {LINE_OTHER, "\"\"\"\\"},
 };
 
-START_TEST(line_table)
+TEST_EACH(line_table, COUNT_OF(lines))
 {
     const char *line = lines[_i].line;
     /* A copy of its exact size, so that a sanitizer sees a read past it. */
@@ -114,9 +114,8 @@ START_TEST(line_table)
     ck_assert_msg(kind_of(exact, strlen(line)) == lines[_i].kind, "<%s>", line);
     free(exact);
 }
-END_TEST
 
-START_TEST(nul_bytes_in_a_line)
+TEST(nul_bytes_in_a_line)
 {
     static const char comment[] = KEY " a\0b";
     static const char inside[] = "ssh-ed25519\0" KEY_BASE64;
@@ -125,7 +124,6 @@ START_TEST(nul_bytes_in_a_line)
     ck_assert_int_eq(kind_of(inside, sizeof(inside) - 1), LINE_OTHER);
     ck_assert_int_eq(kind_of(front, sizeof(front) - 1), LINE_OTHER);
 }
-END_TEST
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -151,6 +149,9 @@ static void finish(void)
 {
     scratch_remove(scratch);
 }
+
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(60);
 
 static struct authkeys_query make_query(const char *pattern)
 {
@@ -191,7 +192,7 @@ static void assert_listed(const char *text, uint32_t line)
     ck_assert_uint_eq(verdict.line, line);
 }
 
-START_TEST(lines_of_a_file)
+TEST(lines_of_a_file)
 {
     assert_listed(KEY, 1);
     assert_listed(KEY "\n", 1);
@@ -201,10 +202,9 @@ START_TEST(lines_of_a_file)
     ck_assert_uint_eq(search_text("\n").reason, AUTHKEYS_NOT_LISTED);
     ck_assert_uint_eq(search_text(OTHER_KEY "\n").reason, AUTHKEYS_NOT_LISTED);
 }
-END_TEST
 
 /* An account without a shell gets in by a line that forces our SFTP server, and by no other. */
-START_TEST(no_shell)
+TEST(no_shell)
 {
     static const char *const others[] = {KEY,
                                          "command=\"internal-sftp;sh\" " KEY,
@@ -232,10 +232,9 @@ START_TEST(no_shell)
     ck_assert_uint_eq(search_text(text).reason, AUTHKEYS_UNKNOWN_OPTION);
     ck_assert_uint_eq(search_text(OTHER_KEY).reason, AUTHKEYS_NOT_LISTED);
 }
-END_TEST
 
 /* Editors write the mark. Only at the start of the file is it no part of a line. */
-START_TEST(a_byte_order_mark)
+TEST(a_byte_order_mark)
 {
     assert_listed("\xef\xbb\xbf" KEY "\r\n", 1);
     assert_listed("\xef\xbb\xbf\n" KEY "\n", 2);
@@ -243,10 +242,9 @@ START_TEST(a_byte_order_mark)
     ck_assert_uint_eq(search_text("\xef\xbb\xbf# " KEY "\n").reason, AUTHKEYS_NOT_LISTED);
     ck_assert_uint_eq(search_text("\xef\xbb" KEY "\n").reason, AUTHKEYS_LINE_NO_TYPE);
 }
-END_TEST
 
 /* The verdict names the first line without a whole key, unless a line has the offered key. */
-START_TEST(faulty_lines)
+TEST_EACH(faulty_lines, 9)
 {
     static const struct {
         enum authkeys_reason reason;
@@ -267,9 +265,8 @@ START_TEST(faulty_lines)
     ck_assert_uint_eq(verdict.reason, files[_i].reason);
     ck_assert_uint_eq(verdict.line, files[_i].line);
 }
-END_TEST
 
-START_TEST(a_refused_line_is_no_end)
+TEST(a_refused_line_is_no_end)
 {
     struct authkeys_verdict verdict = search_text("\nrestrictive " KEY "\ncommand=x " KEY "\n");
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNKNOWN_OPTION);
@@ -282,11 +279,10 @@ START_TEST(a_refused_line_is_no_end)
     assert_listed("restrict " KEY "\n" KEY "\n", 1);
     ck_assert_uint_eq(search_text("restrict " OTHER_KEY "\n").reason, AUTHKEYS_NOT_LISTED);
 }
-END_TEST
 
 /* Nothing of what a refused line would have granted is in the verdict: not if no line is accepted,
  * and not if a later one is. */
-START_TEST(a_refused_line_grants_nothing)
+TEST_EACH(a_refused_line_grants_nothing, 5)
 {
     static const struct {
         enum authkeys_reason reason;
@@ -318,10 +314,9 @@ START_TEST(a_refused_line_grants_nothing)
         ck_assert_mem_eq(&verdict.grant, &wanted_grant, sizeof(wanted_grant));
     }
 }
-END_TEST
 
 /* A line whose key follows `front` other bytes: cut there, it would list the key. */
-START_TEST(long_lines_are_skipped_whole)
+TEST(long_lines_are_skipped_whole)
 {
     static char text[3 * LIMIT_AUTHKEYS_LINE_BYTES + 1024];
     for (size_t front = LIMIT_AUTHKEYS_LINE_BYTES - 200; front < LIMIT_AUTHKEYS_LINE_BYTES + 200;
@@ -348,9 +343,8 @@ START_TEST(long_lines_are_skipped_whole)
     memset(text, '\n', 2 * LIMIT_AUTHKEYS_LINE_BYTES);
     assert_listed(text, 2 * LIMIT_AUTHKEYS_LINE_BYTES + 1);
 }
-END_TEST
 
-START_TEST(longest_line_counts)
+TEST(longest_line_counts)
 {
     static char text[LIMIT_AUTHKEYS_LINE_BYTES + 256];
     for (size_t bytes = LIMIT_AUTHKEYS_LINE_BYTES - 2; bytes <= LIMIT_AUTHKEYS_LINE_BYTES + 1;
@@ -363,10 +357,9 @@ START_TEST(longest_line_counts)
         ck_assert_int_eq(search_text(text).reason == AUTHKEYS_LISTED, fits);
     }
 }
-END_TEST
 
 /* Every way the reads may fall: a pipe would be refused, so files around the buffer's size. */
-START_TEST(keys_across_the_buffer)
+TEST(keys_across_the_buffer)
 {
     static char text[2 * LIMIT_AUTHKEYS_LINE_BYTES];
     for (size_t at = LIMIT_AUTHKEYS_LINE_BYTES - 100; at < LIMIT_AUTHKEYS_LINE_BYTES + 100; at++) {
@@ -375,7 +368,6 @@ START_TEST(keys_across_the_buffer)
         assert_listed(text, (uint32_t)at + 1);
     }
 }
-END_TEST
 
 /* ---- what the file is ------------------------------------------------------------------------ */
 
@@ -384,7 +376,7 @@ static void keys_path(char out[static 2 * SCRATCH_BYTES])
     snprintf(out, 2 * SCRATCH_BYTES, "%s/.ssh/authorized_keys", scratch);
 }
 
-START_TEST(other_kinds_of_files)
+TEST(other_kinds_of_files)
 {
     char path[2 * SCRATCH_BYTES];
     keys_path(path);
@@ -406,9 +398,8 @@ START_TEST(other_kinds_of_files)
     ck_assert_int_eq(symlink(path, path), 0);
     ck_assert_uint_eq(search().reason, AUTHKEYS_UNREADABLE);
 }
-END_TEST
 
-START_TEST(unreadable_file)
+TEST(unreadable_file)
 {
     if (geteuid() == 0) {
         return;
@@ -418,10 +409,9 @@ START_TEST(unreadable_file)
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNREADABLE);
     ck_assert_str_eq(authkeys_words(&verdict), "Permission denied");
 }
-END_TEST
 
 /* After SIGXCPU nothing is read: no key is listed, and none counts as not revoked. */
-START_TEST(too_much_processor_time)
+TEST(too_much_processor_time)
 {
     char path[sizeof(scratch) + 8];
     const struct sigaction stops = {.sa_sigaction = authkeys_stop_reading, .sa_flags = SA_SIGINFO};
@@ -449,10 +439,9 @@ START_TEST(too_much_processor_time)
     search_files(&verdict, &query, &account);
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
 }
-END_TEST
 
 /* Every mode of the file, of ~/.ssh and of the home. */
-START_TEST(modes)
+TEST(modes)
 {
     static const char *const below[] = {"/.ssh/authorized_keys", "/.ssh", ""};
     scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
@@ -474,9 +463,8 @@ START_TEST(modes)
         ck_assert_int_eq(chmod(path, 0700), 0);
     }
 }
-END_TEST
 
-START_TEST(owners)
+TEST(owners)
 {
     static const char *const below[] = {"/.ssh/authorized_keys", "/.ssh", ""};
     if (geteuid() != 0) {
@@ -500,10 +488,9 @@ START_TEST(owners)
         ck_assert_int_eq(chown(path, 0, 0), 0);
     }
 }
-END_TEST
 
 /* Up to the home if the file is below it, else up to the root, past one that is writable by all. */
-START_TEST(directories_up_to_the_home_or_the_root)
+TEST(directories_up_to_the_home_or_the_root)
 {
     assert_listed(KEY, 1);
     ck_assert_int_eq(chmod(scratch, 01777), 0);
@@ -519,9 +506,8 @@ START_TEST(directories_up_to_the_home_or_the_root)
     ck_assert_str_eq(verdict.path, scratch);
     ck_assert_uint_eq(verdict.mode, 01777);
 }
-END_TEST
 
-START_TEST(symbolic_links_are_judged_by_where_they_lead)
+TEST(symbolic_links_are_judged_by_where_they_lead)
 {
     char path[2 * SCRATCH_BYTES], target[2 * SCRATCH_BYTES], open_one[2 * SCRATCH_BYTES];
     keys_path(path);
@@ -543,7 +529,6 @@ START_TEST(symbolic_links_are_judged_by_where_they_lead)
     snprintf(account.home, sizeof(account.home), "%s", link_path);
     ck_assert_uint_eq(search().reason, AUTHKEYS_LISTED);
 }
-END_TEST
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
@@ -565,7 +550,7 @@ static const struct {
     {"", "/home/alice/"},
 };
 
-START_TEST(patterns_expand)
+TEST_EACH(patterns_expand, COUNT_OF(patterns))
 {
     char out[LIMIT_PATH_BYTES];
     snprintf(account.home, sizeof(account.home), "/home/alice");
@@ -575,9 +560,8 @@ START_TEST(patterns_expand)
         ck_assert_str_eq(out, patterns[_i].path);
     }
 }
-END_TEST
 
-START_TEST(long_patterns_are_refused)
+TEST(long_patterns_are_refused)
 {
     char out[LIMIT_PATH_BYTES], pattern[LIMIT_PATH_BYTES + 8];
     memset(pattern, 'a', sizeof(pattern));
@@ -593,7 +577,6 @@ START_TEST(long_patterns_are_refused)
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_BAD_PATTERN);
     ck_assert_str_eq(verdict.path, "/%q");
 }
-END_TEST
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
@@ -624,7 +607,7 @@ static bool ask(struct authkeys_verdict *verdict, int watched, int64_t wait_ms)
     return authkeys_ask(&found, verdict, &request);
 }
 
-START_TEST(child_answers)
+TEST(child_answers)
 {
     struct authkeys_verdict verdict;
     int ends[2];
@@ -645,10 +628,9 @@ START_TEST(child_answers)
     while (wait(NULL) > 0) {
     }
 }
-END_TEST
 
 /* Nothing of a refused line stays in the verdict. */
-START_TEST(child_that_reads_on)
+TEST(child_that_reads_on)
 {
     struct authkeys_verdict verdict;
     int ends[2];
@@ -663,9 +645,8 @@ START_TEST(child_that_reads_on)
     while (wait(NULL) > 0) {
     }
 }
-END_TEST
 
-START_TEST(child_that_is_not_waited_for)
+TEST(child_that_is_not_waited_for)
 {
     struct authkeys_verdict verdict;
     int ends[2], status;
@@ -679,7 +660,6 @@ START_TEST(child_that_is_not_waited_for)
     ck_assert(!ask(&verdict, ends[0], 5000));
     ck_assert_int_gt(wait(&status), 0);
 }
-END_TEST
 
 static void lose_groups(struct account *of, struct account_groups *groups)
 {
@@ -688,7 +668,7 @@ static void lose_groups(struct account *of, struct account_groups *groups)
     groups->error = ERANGE;
 }
 
-START_TEST(child_that_can_not_take_the_users_rights)
+TEST(child_that_can_not_take_the_users_rights)
 {
     struct authkeys_verdict verdict;
     int ends[2];
@@ -705,11 +685,10 @@ START_TEST(child_that_can_not_take_the_users_rights)
                       ACCOUNT_GOOD); /* the account may log in, but no key was judged */
     ck_assert_int_eq(found.groups.count, -1);
 }
-END_TEST
 
 /* ---- the answer about the account ------------------------------------------------------------ */
 
-START_TEST(account_that_may_not_log_in)
+TEST(account_that_may_not_log_in)
 {
     struct authkeys_verdict verdict;
     int ends[2];
@@ -727,10 +706,9 @@ START_TEST(account_that_may_not_log_in)
     ck_assert(people->rules.no_root);
     ck_assert_uint_eq(people->rules.reserved_uid, 4711);
 }
-END_TEST
 
 /* The file of a user whose key can't be looked up is not opened. */
-START_TEST(account_of_an_unsupported_key)
+TEST(account_of_an_unsupported_key)
 {
     struct authkeys_verdict verdict;
     int ends[2];
@@ -744,7 +722,6 @@ START_TEST(account_of_an_unsupported_key)
     ck_assert_str_eq(found.account.user, "nobody");
     assert_lacks(verdict.path, scratch);
 }
-END_TEST
 
 static void rename_to_bob(struct account *of, struct account_groups *groups)
 {
@@ -799,7 +776,7 @@ static const struct {
 };
 
 /* Whatever the child says, it names the account that was asked for, within its bounds. */
-START_TEST(account_that_is_not_whole)
+TEST_EACH(account_that_is_not_whole, COUNT_OF(answers))
 {
     struct authkeys_verdict verdict;
     int ends[2];
@@ -814,7 +791,6 @@ START_TEST(account_that_is_not_whole)
         ck_assert_uint_eq(verdict.reason, AUTHKEYS_NO_CHILD);
     }
 }
-END_TEST
 
 /* ---- what the child has ---------------------------------------------------------------------- */
 
@@ -833,7 +809,7 @@ static void look_around(struct account *of, struct account_groups *groups)
 }
 
 /* qemu keeps what a 32-bit program unmaps. */
-START_TEST(child_has_no_host_key)
+TEST_IF(child_has_no_host_key, !unit_is_emulated())
 {
     struct authkeys_verdict verdict;
     int ends[2];
@@ -842,45 +818,4 @@ START_TEST(child_has_no_host_key)
     ask(&verdict, ends[0], 5000);
     ck_assert_str_eq(found.account.shell, "no host key, 0");
     ck_assert_uint_eq(hostkey->first.secret_key[0], 0x5a);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("authkeys");
-    TCase *tests = tcase_create("authkeys");
-    tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_loop_test(tests, line_table, 0, sizeof(lines) / sizeof(lines[0]));
-    tcase_add_test(tests, nul_bytes_in_a_line);
-    tcase_add_test(tests, lines_of_a_file);
-    tcase_add_test(tests, a_refused_line_is_no_end);
-    tcase_add_loop_test(tests, a_refused_line_grants_nothing, 0, 5);
-    tcase_add_test(tests, no_shell);
-    tcase_add_test(tests, a_byte_order_mark);
-    tcase_add_loop_test(tests, faulty_lines, 0, 9);
-    tcase_add_test(tests, long_lines_are_skipped_whole);
-    tcase_add_test(tests, longest_line_counts);
-    tcase_add_test(tests, keys_across_the_buffer);
-    tcase_add_test(tests, other_kinds_of_files);
-    tcase_add_test(tests, unreadable_file);
-    tcase_add_test(tests, too_much_processor_time);
-    tcase_add_test(tests, modes);
-    tcase_add_test(tests, owners);
-    tcase_add_test(tests, directories_up_to_the_home_or_the_root);
-    tcase_add_test(tests, symbolic_links_are_judged_by_where_they_lead);
-    tcase_add_loop_test(tests, patterns_expand, 0, sizeof(patterns) / sizeof(patterns[0]));
-    tcase_add_test(tests, long_patterns_are_refused);
-    tcase_add_test(tests, child_answers);
-    tcase_add_test(tests, child_that_reads_on);
-    tcase_add_test(tests, child_that_is_not_waited_for);
-    tcase_add_test(tests, child_that_can_not_take_the_users_rights);
-    tcase_add_test(tests, account_that_may_not_log_in);
-    tcase_add_test(tests, account_of_an_unsupported_key);
-    tcase_add_loop_test(tests, account_that_is_not_whole, 0, sizeof(answers) / sizeof(answers[0]));
-    if (!unit_is_emulated()) {
-        tcase_add_test(tests, child_has_no_host_key);
-    }
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -121,7 +121,11 @@ static void read_both_files(void)
     call_need(opened->revoked.fd == -1);
 }
 
-START_TEST(files_are_read)
+UNIT_NEEDS(people_have_seccomp(), "there are no seccomp filters here");
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(60);
+
+TEST_EACH(files_are_read, 2)
 {
     action = read_both_files;
     int status = call_end_of(_i == 0 ? run_child : run_child_below_a_filter);
@@ -129,7 +133,6 @@ START_TEST(files_are_read)
                   (unsigned)status);
     expect_answer();
 }
-END_TEST
 
 /* Rules, of which the second is longer than musl's buffer for it, then files: each was read before
  * the child was confined. */
@@ -150,7 +153,7 @@ static void convert_a_date(void)
     call_need(is_rule ? found == 1893542400 - 12600 : found > 0);
 }
 
-START_TEST(times_of_the_zone)
+TEST_EACH(times_of_the_zone, COUNT_OF(zones))
 {
     ck_assert_int_eq(setenv("TZ", zones[_i].name, 1), 0);
     is_rule = zones[_i].is_rule;
@@ -158,7 +161,6 @@ START_TEST(times_of_the_zone)
     ck_assert_int_eq(call_end_of(run_child), 0);
     expect_answer();
 }
-END_TEST
 
 /* ---- forbidden ------------------------------------------------------------------------------- */
 
@@ -189,7 +191,7 @@ static void make_call(void)
     call_make(call);
 }
 
-START_TEST(forbidden_calls_kill)
+TEST_EACH(forbidden_calls_kill, 2 * CALLS)
 {
     bool filtered = _i >= CALLS;
     int number = _i % CALLS;
@@ -199,14 +201,13 @@ START_TEST(forbidden_calls_kill)
     call_expect_kill(call_end_of(filtered ? run_child_below_a_filter : run_child),
                      filtered ? SIGSYS : SIGKILL, call->name);
 }
-END_TEST
 
 static void write_to_the_log(void)
 {
     call_need(write(STDERR_FILENO, "forged", 6) == 6);
 }
 
-START_TEST(log_is_out_of_reach)
+TEST(log_is_out_of_reach)
 {
     int log[2];
     char byte;
@@ -224,7 +225,6 @@ START_TEST(log_is_out_of_reach)
     ck_assert_int_eq(status, 0);
     ck_assert_int_eq(read(log[0], &byte, 1), 0);
 }
-END_TEST
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
@@ -268,7 +268,7 @@ static void expect_limits(pid_t child)
     }
 }
 
-START_TEST(every_right_is_given_up)
+TEST(every_right_is_given_up)
 {
     static const char *const lines[][2] = {
         {"NoNewPrivs:", "\t1\n"},
@@ -311,7 +311,6 @@ START_TEST(every_right_is_given_up)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
 /* ---- the monitor's end ----------------------------------------------------------------------- */
 
@@ -327,7 +326,7 @@ static void do_nothing(void)
 }
 
 /* The kernel forgets the signal when root's child takes on the user's id. */
-START_TEST(ends_with_the_monitor_while_it_opens_files)
+TEST(ends_with_the_monitor_while_it_opens_files)
 {
     if (geteuid() == 0) {
         people->change_account = become_nobody;
@@ -336,7 +335,6 @@ START_TEST(ends_with_the_monitor_while_it_opens_files)
     ck_assert_int_eq(call_end_of(run_child), 0);
     ck_assert_int_eq(*end_signal, SIGKILL);
 }
-END_TEST
 
 static void report_and_wait(void)
 {
@@ -346,7 +344,7 @@ static void report_and_wait(void)
 
 /* And again when it gives up root's id. A child that outlives the monitor reads the gate's byte,
  * and answers. */
-START_TEST(ends_with_the_monitor_while_it_parses)
+TEST(ends_with_the_monitor_while_it_parses)
 {
     int gate[2];
     char byte;
@@ -369,7 +367,6 @@ START_TEST(ends_with_the_monitor_while_it_parses)
     ck_assert_int_eq(write(gate[1], "g", 1), 1);
     ck_assert_int_eq(read(answer[0], &byte, 1), 0);
 }
-END_TEST
 
 /* How many more calls for the signal come before the one at which the monitor ends; -1: none. */
 static int calls_before_gap = -1;
@@ -391,7 +388,7 @@ int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, 
 }
 
 /* The monitor ends between the fork, or a change of uid, and the call. Then no signal comes. */
-START_TEST(monitor_has_ended_before)
+TEST_EACH(monitor_has_ended_before, 3)
 {
     int status;
     action = do_nothing;
@@ -423,25 +420,4 @@ START_TEST(monitor_has_ended_before)
                   "wait status %#x", (unsigned)status);
     ck_assert_uint_eq(people->lookups, _i > 0);
     ck_assert_int_eq(*end_signal != 0, _i > 1); /* whether it has opened the user's files */
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("authkeys_child");
-    TCase *tests = tcase_create("authkeys_child");
-    if (people_have_seccomp()) {
-        tcase_set_timeout(tests, 60);
-        tcase_add_checked_fixture(tests, begin, finish);
-        tcase_add_loop_test(tests, files_are_read, 0, 2);
-        tcase_add_loop_test(tests, times_of_the_zone, 0, sizeof(zones) / sizeof(zones[0]));
-        tcase_add_loop_test(tests, forbidden_calls_kill, 0, 2 * CALLS);
-        tcase_add_test(tests, log_is_out_of_reach);
-        tcase_add_test(tests, every_right_is_given_up);
-        tcase_add_test(tests, ends_with_the_monitor_while_it_opens_files);
-        tcase_add_test(tests, ends_with_the_monitor_while_it_parses);
-        tcase_add_loop_test(tests, monitor_has_ended_before, 0, 3);
-    }
-    suite_add_tcase(suite, tests);
-    return suite;
 }

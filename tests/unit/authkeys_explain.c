@@ -38,6 +38,8 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(begin, finish);
+
 /* The line of a key of 32 equal bytes. */
 static const char *key_line(uint8_t byte)
 {
@@ -88,7 +90,7 @@ static void expect(uint32_t at, uint32_t line, enum authkeys_reason reason, cons
 
 /* ---- lines ----------------------------------------------------------------------------------- */
 
-START_TEST(each_line)
+TEST(each_line)
 {
     static char text[4096 + LIMIT_AUTHKEYS_LINE_BYTES];
     int used = snprintf(text, sizeof(text),
@@ -118,11 +120,10 @@ START_TEST(each_line)
         ck_assert_int_eq(!sodium_is_zero(report->findings[i].fingerprint, 32), has_key);
     }
 }
-END_TEST
 
 /* A login with a certificate finds the authority after an unknown option, and does not read the
  * options in -c's file. */
-START_TEST(as_a_login_reads_options)
+TEST(as_a_login_reads_options)
 {
     char text[256];
     files.authorities.path = "/authorities";
@@ -134,10 +135,9 @@ START_TEST(as_a_login_reads_options)
     expect(1, 2, AUTHKEYS_LINE_BLANK, "");
     expect(2, 1, AUTHKEYS_BROKEN_OPTION, "");
 }
-END_TEST
 
 /* OpenSSH takes the options before the blank; a login here refuses them. */
-START_TEST(blanks_after_commas)
+TEST(blanks_after_commas)
 {
     static char text[4096];
     snprintf(text, sizeof(text), "no-pty, %s\nno-pty,\tno-user-rc %s\nfrom=\"a, b\" %s\n",
@@ -148,11 +148,10 @@ START_TEST(blanks_after_commas)
     expect(1, 2, AUTHKEYS_LINE_BLANK, "");
     expect(2, 3, AUTHKEYS_ELSEWHERE, "from");
 }
-END_TEST
 
 /* An account without a shell can only use our SFTP server. A certificate can force it, unless the
  * authority's line forces something else. */
-START_TEST(no_shell)
+TEST(no_shell)
 {
     char text[4096];
     account.shell[0] = '\0';
@@ -175,16 +174,14 @@ START_TEST(no_shell)
     expect(6, 7, AUTHKEYS_UNKNOWN_OPTION, "x");
     expect(7, 1, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
 }
-END_TEST
 
 /* Without a line there is no finding: the verdict says that no key is listed. */
-START_TEST(no_line)
+TEST_EACH(no_line, 2)
 {
     explain(_i == 0 ? "" : "# nothing\n\n");
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_NOT_LISTED);
     ck_assert_uint_eq(report->count, 0);
 }
-END_TEST
 
 static const struct {
     uint32_t good, second; /* lines with a key that may work */
@@ -199,7 +196,7 @@ static const struct {
 
 /* Of more lines than fit, one that may work is never lost: the result must not be that none does.
  */
-START_TEST(more_lines_than_fit)
+TEST_EACH(more_lines_than_fit, COUNT_OF(crowds))
 {
     static char text[(LIMIT_EXPLAINED_LINES + 20) * 100];
     size_t used = 0;
@@ -214,10 +211,9 @@ START_TEST(more_lines_than_fit)
     ck_assert_uint_eq(report->findings[LIMIT_EXPLAINED_LINES - 2].line, LIMIT_EXPLAINED_LINES - 1);
     ck_assert_uint_eq(report->findings[LIMIT_EXPLAINED_LINES - 1].line, crowds[_i].last);
 }
-END_TEST
 
 /* The one that would be kept may be revoked. */
-START_TEST(more_lines_than_fit_and_revoked_ones)
+TEST(more_lines_than_fit_and_revoked_ones)
 {
     static char text[(LIMIT_EXPLAINED_LINES + 20) * 100];
     const uint32_t good[] = {7, LIMIT_EXPLAINED_LINES, LIMIT_EXPLAINED_LINES + 3,
@@ -241,11 +237,10 @@ START_TEST(more_lines_than_fit_and_revoked_ones)
     expect(LIMIT_EXPLAINED_LINES - 2, good[2], AUTHKEYS_REVOKED, "");
     expect(LIMIT_EXPLAINED_LINES - 1, good[3], AUTHKEYS_LISTED, "");
 }
-END_TEST
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-START_TEST(users_file_that_can_not_be_used)
+TEST(users_file_that_can_not_be_used)
 {
     char text[256];
     files.users.reason = AUTHKEYS_UNSAFE_MODE;
@@ -268,9 +263,8 @@ START_TEST(users_file_that_can_not_be_used)
         ck_assert_uint_eq(report->findings[i].of_authorities, 1);
     }
 }
-END_TEST
 
-START_TEST(authorities_that_can_not_be_used)
+TEST(authorities_that_can_not_be_used)
 {
     files.authorities = (struct authkeys_file){.path = "/authorities",
                                                .fd = -1,
@@ -291,9 +285,8 @@ START_TEST(authorities_that_can_not_be_used)
     expect(1, 0, AUTHKEYS_UNREADABLE, "");
     ck_assert_uint_eq(report->findings[1].error, ENOENT);
 }
-END_TEST
 
-START_TEST(file_that_can_not_be_read)
+TEST(file_that_can_not_be_read)
 {
     files.users.fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     explain(NULL);
@@ -301,12 +294,11 @@ START_TEST(file_that_can_not_be_read)
     expect(0, 0, AUTHKEYS_UNREADABLE, "");
     ck_assert_uint_eq(report->findings[0].error, EISDIR);
 }
-END_TEST
 
 /* ---- revoked keys ---------------------------------------------------------------------------- */
 
 /* Each line with the key is refused, whatever else is wrong with it; the list is read once. */
-START_TEST(revoked)
+TEST(revoked)
 {
     char text[512];
     snprintf(text, sizeof(text), "%s\nx %s\n%s\ncert-authority %s\n", key_line(1), key_line(1),
@@ -330,19 +322,17 @@ START_TEST(revoked)
     expect(2, 3, AUTHKEYS_REVOKED, "");
     expect(3, 4, AUTHKEYS_REVOKED, "");
 }
-END_TEST
 
-START_TEST(empty_list)
+TEST(empty_list)
 {
     give_revoked("# none\n");
     explain(key_line(1));
     ck_assert_uint_eq(verdict.revoked_empty, 1);
     expect(0, 1, AUTHKEYS_LISTED, "");
 }
-END_TEST
 
 /* What can't be read in full revokes all keys, so there is nothing to say about lines. */
-START_TEST(broken_list)
+TEST(broken_list)
 {
     static const struct {
         const char *text;
@@ -370,27 +360,4 @@ START_TEST(broken_list)
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNREADABLE);
     ck_assert_uint_eq(verdict.error, EISDIR);
     ck_assert_uint_eq(report->count, 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("authkeys_explain");
-    TCase *tests = tcase_create("authkeys_explain");
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, each_line);
-    tcase_add_test(tests, as_a_login_reads_options);
-    tcase_add_test(tests, blanks_after_commas);
-    tcase_add_test(tests, no_shell);
-    tcase_add_loop_test(tests, no_line, 0, 2);
-    tcase_add_loop_test(tests, more_lines_than_fit, 0, sizeof(crowds) / sizeof(crowds[0]));
-    tcase_add_test(tests, more_lines_than_fit_and_revoked_ones);
-    tcase_add_test(tests, users_file_that_can_not_be_used);
-    tcase_add_test(tests, authorities_that_can_not_be_used);
-    tcase_add_test(tests, file_that_can_not_be_read);
-    tcase_add_test(tests, revoked);
-    tcase_add_test(tests, empty_list);
-    tcase_add_test(tests, broken_list);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

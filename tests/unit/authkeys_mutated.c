@@ -374,7 +374,7 @@ static void compare(const char *file, size_t count, unsigned number)
     }
 }
 
-START_TEST(mutated_files)
+TEST_EACH(mutated_files, SEEDS)
 {
     static char file[FILE_BYTES];
     state = (uint32_t)_i * 7919 + 1;
@@ -394,7 +394,6 @@ START_TEST(mutated_files)
     ck_assert_uint_lt(listed_files, FILES_PER_SEED * 3 / 4);
     ck_assert_uint_gt(restricted_files, FILES_PER_SEED / 16);
 }
-END_TEST
 
 static void begin(void)
 {
@@ -416,13 +415,5 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("authkeys_mutated");
-    TCase *tests = tcase_create("authkeys_mutated");
-    tcase_set_timeout(tests, 100);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_loop_test(tests, mutated_files, 0, SEEDS);
-    suite_add_tcase(suite, tests);
-    return suite;
-}
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(100);

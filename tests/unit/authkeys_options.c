@@ -118,7 +118,7 @@ static enum authkeys_reason read_text(const char *options)
     return read_bytes(options, strlen(options));
 }
 
-START_TEST(option_table)
+TEST_EACH(option_table, COUNT_OF(rows))
 {
     const struct row *row = &rows[_i];
     setenv("TZ", "UTC", 1);
@@ -128,10 +128,9 @@ START_TEST(option_table)
         ck_assert_msg(grant.flags == row->flags, "<%s> %x", row->options, grant.flags);
     }
 }
-END_TEST
 
 /* A key is good before its time. OpenSSH lets it in for the one second of that time, too. */
-START_TEST(seconds_of_expiry)
+TEST(seconds_of_expiry)
 {
     setenv("TZ", "XXX-02:00", 1);
     query.now = 1893542399; /* the second before 2030-01-02 in UTC */
@@ -144,9 +143,8 @@ START_TEST(seconds_of_expiry)
     query.now++;
     ck_assert_int_eq(read_text("expiry-time=\"20300102\""), AUTHKEYS_EXPIRED);
 }
-END_TEST
 
-START_TEST(every_cut_is_judged)
+TEST(every_cut_is_judged)
 {
     static const char whole[] = "restrict,command=\"echo \\\"a, b\\\" \\\\ $x\",from=\"192.0.2.1\"";
     ck_assert_int_eq(read_text(whole), AUTHKEYS_LISTED);
@@ -159,18 +157,16 @@ START_TEST(every_cut_is_judged)
                       whole);
     }
 }
-END_TEST
 
-START_TEST(nul_bytes)
+TEST(nul_bytes)
 {
     static const char in_value[] = "command=\"a\0b\"";
     static const char in_name[] = "pty\0,pty";
     ck_assert_int_eq(read_bytes(in_value, sizeof(in_value) - 1), AUTHKEYS_BROKEN_OPTION);
     ck_assert_int_eq(read_bytes(in_name, sizeof(in_name) - 1), AUTHKEYS_UNKNOWN_OPTION);
 }
-END_TEST
 
-START_TEST(environment_is_off_or_on)
+TEST(environment_is_off_or_on)
 {
     static const char set[] = "A=b\0LONG_1=c \"d\"";
     const char *options =
@@ -182,10 +178,9 @@ START_TEST(environment_is_off_or_on)
     ck_assert_uint_eq(grant.environment_bytes, sizeof(set));
     ck_assert_mem_eq(grant.environment, set, sizeof(set));
 }
-END_TEST
 
 /* A value that fits, and one byte more. */
-START_TEST(longest_values)
+TEST(longest_values)
 {
     static char text[3 * LIMIT_OPTION_BYTES];
     for (size_t bytes = LIMIT_FORCED_COMMAND_BYTES - 2; bytes <= LIMIT_FORCED_COMMAND_BYTES;
@@ -207,27 +202,10 @@ START_TEST(longest_values)
         ck_assert_int_eq(read_text(text), fits ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION);
     }
 }
-END_TEST
 
-START_TEST(client_without_an_address)
+TEST(client_without_an_address)
 {
     query.address = NULL;
     ck_assert_int_eq(read_text("from=\"*\""), AUTHKEYS_ELSEWHERE);
     ck_assert_int_eq(read_text("restrict"), AUTHKEYS_LISTED);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("authkeys_options");
-    TCase *tests = tcase_create("authkeys_options");
-    tcase_add_loop_test(tests, option_table, 0, sizeof(rows) / sizeof(rows[0]));
-    tcase_add_test(tests, seconds_of_expiry);
-    tcase_add_test(tests, every_cut_is_judged);
-    tcase_add_test(tests, nul_bytes);
-    tcase_add_test(tests, environment_is_off_or_on);
-    tcase_add_test(tests, longest_values);
-    tcase_add_test(tests, client_without_an_address);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

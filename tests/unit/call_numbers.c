@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-START_TEST(numbers_are_those_of_the_c_library)
+TEST(numbers_are_those_of_the_c_library)
 {
     static const long numbers[][2] = {
         {CALL_NUMBER(0), CALL_NUMBER(0)}, /* so that there is one */
@@ -24,14 +24,4 @@ START_TEST(numbers_are_those_of_the_c_library)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         ck_assert_int_eq(numbers[i][0], numbers[i][1]);
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("call_numbers");
-    TCase *tests = tcase_create("call_numbers");
-    tcase_add_test(tests, numbers_are_those_of_the_c_library);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -204,9 +204,12 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(100);
+
 /* ---- certificates ---------------------------------------------------------------------------- */
 
-START_TEST(a_good_one)
+TEST_EACH(a_good_one, 8)
 {
     struct terms terms = good_terms;
     terms.sk = (_i & 1) != 0;
@@ -226,10 +229,9 @@ START_TEST(a_good_one)
     ck_assert_mem_eq(verdict.grant.key.public_key, user_public, 32);
     ck_assert_uint_eq(verdict.grant.key.sk, terms.sk);
 }
-END_TEST
 
 /* A key id that is cut off says so. */
-START_TEST(long_key_ids)
+TEST(long_key_ids)
 {
     char id[LIMIT_KEY_ID_BYTES + 100];
     struct terms terms = good_terms;
@@ -244,10 +246,9 @@ START_TEST(long_key_ids)
         ck_assert_str_eq(verdict.grant.key_id, id);
     }
 }
-END_TEST
 
 /* A line that refuses leaves nothing in the verdict but what describes the certificate. */
-START_TEST(a_refused_one_grants_nothing)
+TEST_EACH(a_refused_one_grants_nothing, 4)
 {
     static const struct {
         enum authkeys_reason reason;
@@ -277,7 +278,6 @@ START_TEST(a_refused_one_grants_nothing)
     crypto_hash_sha256(wanted.authority, blob, write_key(blob, false, ca_public));
     ck_assert_mem_eq(&verdict.grant, &wanted, sizeof(wanted));
 }
-END_TEST
 
 /* A certificate is valid from its first second until before its last one, as with OpenSSH. */
 static const struct {
@@ -291,7 +291,7 @@ static const struct {
     {0, 0, UINT64_MAX, AUTHKEYS_LISTED},       {-1, 0, UINT64_MAX, AUTHKEYS_CERT_NOT_YET},
 };
 
-START_TEST(seconds_of_validity)
+TEST_EACH(seconds_of_validity, COUNT_OF(times))
 {
     struct terms terms = good_terms;
     now = times[_i].now;
@@ -299,9 +299,8 @@ START_TEST(seconds_of_validity)
     terms.before = times[_i].before;
     ck_assert_uint_eq(judge(&terms), times[_i].reason);
 }
-END_TEST
 
-START_TEST(types)
+TEST(types)
 {
     struct terms terms = good_terms;
     for (uint32_t type = 0; type < 4; type++) {
@@ -309,9 +308,8 @@ START_TEST(types)
         ck_assert_uint_eq(judge(&terms), type == 1 ? AUTHKEYS_LISTED : AUTHKEYS_CERT_TYPE);
     }
 }
-END_TEST
 
-START_TEST(principals)
+TEST(principals)
 {
     struct terms terms = good_terms;
     terms.principals[1] = "alice2";
@@ -332,10 +330,9 @@ START_TEST(principals)
     terms.principals[1] = NULL;
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
 }
-END_TEST
 
 /* A comma separates names in the line. In a certificate it is a part of the name. */
-START_TEST(comma_in_a_principal)
+TEST(comma_in_a_principal)
 {
     struct terms terms = good_terms;
     terms.principals[1] = NULL;
@@ -353,9 +350,8 @@ START_TEST(comma_in_a_principal)
     terms.principals[0] = "bob,alice";
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
 }
-END_TEST
 
-START_TEST(signatures)
+TEST_EACH(signatures, 2)
 {
     struct terms terms = good_terms;
     terms.sk_authority = _i == 1;
@@ -371,7 +367,6 @@ START_TEST(signatures)
     crypto_sign_keypair(user_public, ca_secret);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_SIGNATURE);
 }
-END_TEST
 
 /* The authority's line follows that of another one, for which the certificate is parsed, too. */
 static void write_behind_an_authority(const char *options)
@@ -384,7 +379,7 @@ static void write_behind_an_authority(const char *options)
 }
 
 /* A certificate's authority that signs with something else than ed25519 is named by its type. */
-START_TEST(authoritys_type_in_the_certificate)
+TEST(authoritys_type_in_the_certificate)
 {
     static const struct {
         const char *type;
@@ -409,7 +404,6 @@ START_TEST(authoritys_type_in_the_certificate)
         ck_assert_uint_eq(verdict.line, 0);
     }
 }
-END_TEST
 
 #define ECDSA "ecdsa-sha2-nistp256 AAAA"
 
@@ -441,7 +435,7 @@ static const struct {
 static const char *expand(const char *pattern);
 
 /* Files with authorities of other types only say so, as long as nothing else is known. */
-START_TEST(authoritys_type_in_the_files)
+TEST_EACH(authoritys_type_in_the_files, COUNT_OF(typed_lines))
 {
     struct terms terms = good_terms;
     with_authorities = typed_lines[_i].authorities != NULL;
@@ -459,9 +453,8 @@ START_TEST(authoritys_type_in_the_files)
         ck_assert_str_eq(verdict.option, elsewhere ? "from" : "");
     }
 }
-END_TEST
 
-START_TEST(the_authoritys_line)
+TEST(the_authoritys_line)
 {
     struct terms terms = good_terms;
     write_behind_an_authority("");
@@ -500,10 +493,9 @@ START_TEST(the_authoritys_line)
     with_authorities = true;
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
 }
-END_TEST
 
 /* Where no authority could let a certificate in, it is not parsed. */
-START_TEST(parsed_only_for_an_authority)
+TEST(parsed_only_for_an_authority)
 {
     static const char *const none[] = {
         "",
@@ -546,7 +538,6 @@ START_TEST(parsed_only_for_an_authority)
     with_authorities = true;
     ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, garbage, sizeof(garbage)), AUTHKEYS_BAD_KEY);
 }
-END_TEST
 
 static const struct {
     const char *line, *name, *value;
@@ -574,7 +565,7 @@ static const struct {
     {"", "", "", AUTHKEYS_UNKNOWN_OPTION, 0, ""},
 };
 
-START_TEST(critical_options)
+TEST_EACH(critical_options, COUNT_OF(critical))
 {
     struct terms terms = good_terms;
     char options[200];
@@ -600,7 +591,6 @@ START_TEST(critical_options)
         ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
     }
 }
-END_TEST
 
 #define SFTP "internal-sftp -R"
 
@@ -623,7 +613,7 @@ static const struct {
 
 /* An account without a shell gets in where the certificate or its authority's line forces our SFTP
  * server. */
-START_TEST(no_shell)
+TEST_EACH(no_shell, COUNT_OF(without_shell))
 {
     struct terms terms = good_terms;
     char options[200];
@@ -638,9 +628,8 @@ START_TEST(no_shell)
     bool listed = without_shell[_i].reason == AUTHKEYS_LISTED;
     ck_assert_uint_eq(verdict.grant.flags & GRANT_FORCED, listed ? GRANT_FORCED : 0);
 }
-END_TEST
 
-START_TEST(extensions)
+TEST(extensions)
 {
     struct terms terms = good_terms;
     memset(terms.extensions, 0, sizeof(terms.extensions));
@@ -659,9 +648,8 @@ START_TEST(extensions)
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
     ck_assert_str_eq(verdict.option, "permit-user-rc");
 }
-END_TEST
 
-START_TEST(every_byte_counts)
+TEST_EACH(every_byte_counts, 2)
 {
     uint8_t blob[BLOB_BYTES];
     struct terms terms = good_terms;
@@ -684,9 +672,8 @@ START_TEST(every_byte_counts)
         ck_assert_int_eq(good, other == type);
     }
 }
-END_TEST
 
-START_TEST(one_of_ssh_keygen)
+TEST(one_of_ssh_keygen)
 {
     char command[2048], base64[2048], path[2 * SCRATCH_BYTES];
     uint8_t blob[BLOB_BYTES];
@@ -718,7 +705,6 @@ START_TEST(one_of_ssh_keygen)
     ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, blob, count), AUTHKEYS_ELSEWHERE);
     ck_assert_str_eq(verdict.option, "source-address");
 }
-END_TEST
 
 /* ---- what is revoked ------------------------------------------------------------------------- */
 
@@ -826,7 +812,7 @@ static enum revoked as_revoked(enum authkeys_reason reason)
                                                : REVOKED_UNREADABLE;
 }
 
-START_TEST(revoked_keys)
+TEST_EACH(revoked_keys, COUNT_OF(revocations))
 {
     char both[2048];
     struct terms terms = good_terms;
@@ -848,11 +834,10 @@ START_TEST(revoked_keys)
         assert_contains(verdict.path, "/revoked");
     }
 }
-END_TEST
 
 /* The file of -R may be long. It is read only for a key that would get in: so the time of a refusal
  * does not tell what a user's file has. */
-START_TEST(revoked_keys_are_read_last)
+TEST_EACH(revoked_keys_are_read_last, 2)
 {
     struct terms terms = good_terms;
     uint8_t stranger[32], blob[BLOB_BYTES];
@@ -885,10 +870,9 @@ START_TEST(revoked_keys_are_read_last)
     ck_assert_str_eq(verdict.option, "");
     ck_assert_uint_eq(verdict.grant.flags, 0);
 }
-END_TEST
 
 /* Nothing of an earlier line's refusal is left, and no later line counts. */
-START_TEST(revoked_after_a_refusal)
+TEST(revoked_after_a_refusal)
 {
     char text[2048];
     snprintf(text, sizeof(text), "from=\"10.0.0.1\" %s\n%s\n%s\n", key_line(false, user_public),
@@ -902,9 +886,8 @@ START_TEST(revoked_after_a_refusal)
     assert_contains(verdict.path, "/revoked");
     ck_assert_uint_eq(verdict.grant.flags, 0);
 }
-END_TEST
 
-START_TEST(admins_files_that_can_not_be_used)
+TEST(admins_files_that_can_not_be_used)
 {
     static char line[LIMIT_AUTHKEYS_LINE_BYTES + 100];
     char path[2 * SCRATCH_BYTES];
@@ -938,37 +921,4 @@ START_TEST(admins_files_that_can_not_be_used)
     assert_contains(verdict.path, "/authorities");
     write_keys("cert-authority", false);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("certificate");
-    TCase *tests = tcase_create("certificate");
-    tcase_set_timeout(tests, 100);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, long_key_ids);
-    tcase_add_loop_test(tests, a_good_one, 0, 8);
-    tcase_add_loop_test(tests, a_refused_one_grants_nothing, 0, 4);
-    tcase_add_loop_test(tests, seconds_of_validity, 0, sizeof(times) / sizeof(times[0]));
-    tcase_add_test(tests, types);
-    tcase_add_test(tests, principals);
-    tcase_add_test(tests, comma_in_a_principal);
-    tcase_add_loop_test(tests, signatures, 0, 2);
-    tcase_add_test(tests, authoritys_type_in_the_certificate);
-    tcase_add_loop_test(tests, authoritys_type_in_the_files, 0,
-                        sizeof(typed_lines) / sizeof(typed_lines[0]));
-    tcase_add_test(tests, the_authoritys_line);
-    tcase_add_test(tests, parsed_only_for_an_authority);
-    tcase_add_loop_test(tests, critical_options, 0, sizeof(critical) / sizeof(critical[0]));
-    tcase_add_loop_test(tests, no_shell, 0, sizeof(without_shell) / sizeof(without_shell[0]));
-    tcase_add_test(tests, extensions);
-    tcase_add_loop_test(tests, every_byte_counts, 0, 2);
-    tcase_add_test(tests, one_of_ssh_keygen);
-    tcase_add_loop_test(tests, revoked_keys, 0, sizeof(revocations) / sizeof(revocations[0]));
-    tcase_add_loop_test(tests, revoked_keys_are_read_last, 0, 2);
-    tcase_add_test(tests, revoked_after_a_refusal);
-    tcase_add_test(tests, admins_files_that_can_not_be_used);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -30,14 +30,16 @@ static void try_vector(const struct chacha20_vector *vector)
     ck_assert_msg(memcmp(out, expected, count) == 0, "RFC 8439 %s", vector->section);
 }
 
-START_TEST(vectors_of_rfc_8439)
+UNIT_BEFORE(levels_tell());
+UNIT_TIMEOUT(60);
+
+TEST_EACH(vectors_of_rfc_8439, LEVELS)
 {
     for (size_t i = 0; level_set(_i) && i < sizeof(rfc8439_chacha20) / sizeof(rfc8439_chacha20[0]);
          i++) {
         try_vector(&rfc8439_chacha20[i]);
     }
 }
-END_TEST
 
 /* Same bytes as libsodium, and not one more, from and to any alignment, in place or not. */
 static void compare(size_t count, uint64_t counter)
@@ -65,32 +67,29 @@ static void compare(size_t count, uint64_t counter)
     ck_assert_mem_eq(out, expected, room);
 }
 
-START_TEST(all_short_lengths_as_libsodium)
+TEST_EACH(all_short_lengths_as_libsodium, LEVELS)
 {
     for (size_t count = 0; level_set(_i) && count <= ROOM; count++) {
         compare(count, 1);
     }
 }
-END_TEST
 
-START_TEST(random_lengths_as_libsodium)
+TEST_EACH(random_lengths_as_libsodium, LEVELS)
 {
     for (int i = 0; level_set(_i) && i < 1000; i++) {
         compare(randombytes_uniform(i % 10 == 0 ? LARGE : ROOM), randombytes_random());
     }
 }
-END_TEST
 
-START_TEST(counter_carries_past_32_bits)
+TEST_EACH(counter_carries_past_32_bits, LEVELS)
 {
     for (uint64_t back = 0; level_set(_i) && back < 40; back++) {
         compare(ROOM, ((uint64_t)1 << 32) - back);
         compare(ROOM, ((uint64_t)7 << 32) - back);
     }
 }
-END_TEST
 
-START_TEST(counter_wraps_at_64_bits)
+TEST_EACH(counter_wraps_at_64_bits, LEVELS)
 {
     for (size_t back = 0; level_set(_i) && back < 20; back++) {
         uint8_t key[32] = {1}, nonce[8] = {2}, across[ROOM] = {0}, after[256] = {0};
@@ -99,9 +98,8 @@ START_TEST(counter_wraps_at_64_bits)
         ck_assert_mem_eq(across + back * CHACHA20_BLOCK_BYTES, after, sizeof(after));
     }
 }
-END_TEST
 
-START_TEST(a_lone_block_and_those_of_another_key)
+TEST_EACH(a_lone_block_and_those_of_another_key, LEVELS)
 {
     uint8_t lone_key[32], key[32], nonce[8];
     uint8_t pair[CHACHA20_PAIR_BYTES + 64], expected[CHACHA20_PAIR_BYTES + 64];
@@ -122,10 +120,9 @@ START_TEST(a_lone_block_and_those_of_another_key)
         ck_assert_mem_eq(pair + CHACHA20_PAIR_BYTES, expected + CHACHA20_PAIR_BYTES, 64);
     }
 }
-END_TEST
 
 /* Where nothing chooses it, too. */
-START_TEST(portable_as_libsodium)
+TEST(portable_as_libsodium)
 {
     static const uint32_t counters[] = {0, 1, 0xfffffffe, 0xffffffff};
     uint8_t in[5 * CHACHA20_BLOCK_BYTES], out[sizeof(in)], expected[sizeof(in)];
@@ -139,7 +136,6 @@ START_TEST(portable_as_libsodium)
         ck_assert_mem_eq(out, expected, sizeof(in));
     }
 }
-END_TEST
 
 #ifdef __x86_64__
 /* A kernel that was chosen for few strides makes as many as the call says. */
@@ -158,14 +154,13 @@ static void makes_strides(chacha20_kernel *kernel, size_t blocks)
     }
 }
 
-START_TEST(four_and_six_at_a_time_as_portable)
+TEST(four_and_six_at_a_time_as_portable)
 {
     makes_strides(chacha20_avx2_four, 4);
     makes_strides(chacha20_avx2_six, 6);
 }
-END_TEST
 
-START_TEST(level_is_what_the_compiler_finds)
+TEST(level_is_what_the_compiler_finds)
 {
     enum cpu_level expected = CPU_BASELINE;
     if (__builtin_cpu_supports("avx2")) {
@@ -177,26 +172,4 @@ START_TEST(level_is_what_the_compiler_finds)
     }
     ck_assert_int_eq(cpu_found(), expected);
 }
-END_TEST
 #endif
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("chacha20");
-    TCase *tests = tcase_create("chacha20");
-    levels_tell();
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, vectors_of_rfc_8439, 0, LEVELS);
-    tcase_add_loop_test(tests, all_short_lengths_as_libsodium, 0, LEVELS);
-    tcase_add_loop_test(tests, random_lengths_as_libsodium, 0, LEVELS);
-    tcase_add_loop_test(tests, counter_carries_past_32_bits, 0, LEVELS);
-    tcase_add_loop_test(tests, counter_wraps_at_64_bits, 0, LEVELS);
-    tcase_add_loop_test(tests, a_lone_block_and_those_of_another_key, 0, LEVELS);
-    tcase_add_test(tests, portable_as_libsodium);
-#ifdef __x86_64__
-    tcase_add_test(tests, four_and_six_at_a_time_as_portable);
-    tcase_add_test(tests, level_is_what_the_compiler_finds);
-#endif
-    suite_add_tcase(suite, tests);
-    return suite;
-}

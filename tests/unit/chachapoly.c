@@ -47,24 +47,25 @@ static void try_both(size_t body_bytes)
     ck_assert_mem_eq(packet, expected, sizeof(expected));
 }
 
-START_TEST(short_ones_are_as_the_draft_says)
+UNIT_BEFORE(levels_tell());
+UNIT_TIMEOUT(60);
+
+TEST_EACH(short_ones_are_as_the_draft_says, LEVELS)
 {
     for (size_t body_bytes = 0; level_set(_i) && body_bytes <= BODY_SHORT; body_bytes++) {
         try_both(body_bytes);
     }
 }
-END_TEST
 
-START_TEST(long_ones_are_as_the_draft_says)
+TEST_EACH(long_ones_are_as_the_draft_says, LEVELS)
 {
     for (int i = 0; level_set(_i) && i < 200; i++) {
         try_both(randombytes_uniform(BODY_ROOM));
     }
 }
-END_TEST
 
 /* Which kernels make the last blocks depends on this. */
-START_TEST(whole_strides_and_their_neighbours_are_as_the_draft_says)
+TEST_EACH(whole_strides_and_their_neighbours_are_as_the_draft_says, LEVELS)
 {
     for (size_t body_bytes = 512; level_set(_i) && body_bytes < BODY_ROOM; body_bytes += 512) {
         try_both(body_bytes - 1);
@@ -72,10 +73,9 @@ START_TEST(whole_strides_and_their_neighbours_are_as_the_draft_says)
         try_both(body_bytes + 1);
     }
 }
-END_TEST
 
 /* `open` leaves the length as it was received. */
-START_TEST(open_leaves_the_length_encrypted)
+TEST(open_leaves_the_length_encrypted)
 {
     uint8_t key[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM], sealed[4];
     randombytes_buf(key, sizeof(key));
@@ -85,7 +85,6 @@ START_TEST(open_leaves_the_length_encrypted)
     ck_assert(chachapoly_open(packet, 64, key, 9));
     ck_assert_mem_eq(packet, sealed, sizeof(sealed));
 }
-END_TEST
 
 static void refuses(const uint8_t sealed[static PACKET_ROOM], size_t body_bytes,
                     const uint8_t key[static CHACHAPOLY_KEY_BYTES], uint32_t sequence)
@@ -97,7 +96,7 @@ static void refuses(const uint8_t sealed[static PACKET_ROOM], size_t body_bytes,
     ck_assert_mem_eq(packet, sealed, count);
 }
 
-START_TEST(every_flipped_bit_is_refused)
+TEST_EACH(every_flipped_bit_is_refused, LEVELS)
 {
     static const size_t sizes[] = {24, 500, 512, 1500};
     static uint8_t packet[PACKET_ROOM];
@@ -114,9 +113,8 @@ START_TEST(every_flipped_bit_is_refused)
         ck_assert(chachapoly_open(packet, sizes[i], key, 5));
     }
 }
-END_TEST
 
-START_TEST(another_key_sequence_or_length_is_refused)
+TEST(another_key_sequence_or_length_is_refused)
 {
     const size_t body_bytes = 24;
     uint8_t key[CHACHAPOLY_KEY_BYTES], swapped[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM];
@@ -133,7 +131,6 @@ START_TEST(another_key_sequence_or_length_is_refused)
     key[0] ^= 1;
     refuses(packet, body_bytes, key, 5);
 }
-END_TEST
 
 /* ---- what a stack is left with --------------------------------------------------------------- */
 
@@ -186,7 +183,7 @@ static size_t words_left(const uint8_t key[static CHACHAPOLY_KEY_BYTES])
     return left;
 }
 
-START_TEST(no_key_stays_on_the_stack)
+TEST_EACH(no_key_stays_on_the_stack, LEVELS)
 {
     static struct work work;
     for (size_t body_bytes = 24; level_set(_i) && body_bytes <= 1100; body_bytes += 40) {
@@ -198,22 +195,4 @@ START_TEST(no_key_stays_on_the_stack)
         ck_assert_msg(words_left(work.key) == 0, "%zu words of the key, %zu bytes of body",
                       words_left(work.key), body_bytes);
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("chachapoly");
-    TCase *tests = tcase_create("chachapoly");
-    levels_tell();
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, short_ones_are_as_the_draft_says, 0, LEVELS);
-    tcase_add_loop_test(tests, long_ones_are_as_the_draft_says, 0, LEVELS);
-    tcase_add_loop_test(tests, whole_strides_and_their_neighbours_are_as_the_draft_says, 0, LEVELS);
-    tcase_add_loop_test(tests, every_flipped_bit_is_refused, 0, LEVELS);
-    tcase_add_test(tests, open_leaves_the_length_encrypted);
-    tcase_add_test(tests, another_key_sequence_or_length_is_refused);
-    tcase_add_loop_test(tests, no_key_stays_on_the_stack, 0, LEVELS);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -31,6 +31,9 @@ static void finish(void)
     free(pool);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 /* Takes up to `most` bytes off and compares them with what was put in. */
 static size_t take(struct queue *queue, const uint8_t *expected, size_t most)
 {
@@ -47,7 +50,7 @@ static size_t take(struct queue *queue, const uint8_t *expected, size_t most)
     return taken;
 }
 
-START_TEST(first_in_first_out)
+TEST(first_in_first_out)
 {
     struct queue *queue = &queues[0];
     size_t added = 0, taken = 0;
@@ -62,9 +65,8 @@ START_TEST(first_in_first_out)
     ck_assert_uint_eq(pool->in_use, 0);
     ck_assert_uint_eq(queue->bytes, 0);
 }
-END_TEST
 
-START_TEST(nothing_is_in_front_of_an_empty_one)
+TEST(nothing_is_in_front_of_an_empty_one)
 {
     size_t count = 77;
     ck_assert_ptr_null(queue_front(pool, &queues[0], &count));
@@ -75,10 +77,9 @@ START_TEST(nothing_is_in_front_of_an_empty_one)
     queue_add(pool, &queues[0], stream, 1);
     ck_assert_uint_eq(pool->in_use, 1);
 }
-END_TEST
 
 /* Freed chunks are used again first, so that untouched chunks stay untouched. */
-START_TEST(chunks_are_used_again)
+TEST(chunks_are_used_again)
 {
     for (int round = 0; round < 1000; round++) {
         struct queue *queue = &queues[round % QUEUES];
@@ -87,11 +88,10 @@ START_TEST(chunks_are_used_again)
     }
     ck_assert_uint_eq(pool->touched, 3);
 }
-END_TEST
 
 /* The worst that windows allow: each queue's first chunk is all but taken, its last has one byte,
  * and one queue has all of the growth. */
-START_TEST(the_pool_is_enough)
+TEST_EACH(the_pool_is_enough, 2)
 {
     size_t total = 0;
     for (size_t i = 0; i < QUEUES; i++) {
@@ -115,10 +115,9 @@ START_TEST(the_pool_is_enough)
     ck_assert_uint_eq(pool->in_use, 0);
     ck_assert_uint_le(pool->touched, QUEUE_CHUNKS);
 }
-END_TEST
 
 /* Each has its own bytes, whatever the others do. */
-START_TEST(queues_do_not_mix)
+TEST(queues_do_not_mix)
 {
     size_t added[QUEUES] = {0}, taken[QUEUES] = {0};
     uint32_t random = 1;
@@ -135,20 +134,4 @@ START_TEST(queues_do_not_mix)
         }
         ck_assert_uint_eq(queues[i].bytes, added[i] - taken[i]);
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel");
-    TCase *tests = tcase_create("channel");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, first_in_first_out);
-    tcase_add_test(tests, nothing_is_in_front_of_an_empty_one);
-    tcase_add_test(tests, chunks_are_used_again);
-    tcase_add_loop_test(tests, the_pool_is_enough, 0, 2);
-    tcase_add_test(tests, queues_do_not_mix);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -22,8 +22,11 @@ static const struct {
     {{1, SIGXCPU, 0}, NULL, 128 + SIGXCPU}, /* the RFC has no name for it */
 };
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 /* Status, EOF, CLOSE; all output first. */
-START_TEST(exits)
+TEST_EACH(exits, COUNT_OF(ends))
 {
     program_run(&rig, &program, REMOTE);
     program_write(program.out, "last", 4);
@@ -47,10 +50,9 @@ START_TEST(exits)
     rig_expect_silence(&rig);
     ck_assert_int_eq(channel()->output, OUTPUT_CLOSED);
 }
-END_TEST
 
 /* The window is too small for the output: after the exit it is still sent. */
-START_TEST(output_outlives_the_program)
+TEST(output_outlives_the_program)
 {
     program_start(&rig, &program, program_channel(&rig, REMOTE, 1, 32768), REMOTE);
     program_write(program.out, bytes, 50000);
@@ -72,9 +74,8 @@ START_TEST(output_outlives_the_program)
     rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
 }
-END_TEST
 
-START_TEST(a_program_without_a_status)
+TEST(a_program_without_a_status)
 {
     program_run(&rig, &program, REMOTE);
     program_close_all(&program);
@@ -83,9 +84,8 @@ START_TEST(a_program_without_a_status)
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
     rig_expect_silence(&rig);
 }
-END_TEST
 
-START_TEST(eof_but_no_close_while_the_program_runs)
+TEST(eof_but_no_close_while_the_program_runs)
 {
     program_run(&rig, &program, REMOTE);
     program_close(&program.out);
@@ -98,11 +98,10 @@ START_TEST(eof_but_no_close_while_the_program_runs)
     say_data(0, 5);
     ck_assert_uint_eq(program_read(program.in, back, sizeof(back)), 5);
 }
-END_TEST
 
 /* After our EOF a client may send CLOSE without waiting: it still gets the status, then our CLOSE,
  * and the channel number is released. */
-START_TEST(the_status_of_a_channel_that_the_client_closes_early)
+TEST(the_status_of_a_channel_that_the_client_closes_early)
 {
     struct ipc_release release;
     program_run(&rig, &program, REMOTE);
@@ -127,11 +126,10 @@ START_TEST(the_status_of_a_channel_that_the_client_closes_early)
     ck_assert(!channel_is_open(channel()));
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
 /* ---- terminals ------------------------------------------------------------------------------- */
 
-START_TEST(a_terminal)
+TEST(a_terminal)
 {
     int before = rig_open_descriptors();
     program_start_on_terminal(&rig, &program, program_channel(&rig, REMOTE, 9999, 9999), REMOTE);
@@ -157,11 +155,10 @@ START_TEST(a_terminal)
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
     ck_assert_int_eq(rig_open_descriptors(), before);
 }
-END_TEST
 
 /* A background job keeps the terminal. While nothing could leave, poll() was not asked about
  * output: when it can again, in the middle of a turn, what was written before is still read. */
-START_TEST(a_lingering_terminal_gives_its_output)
+TEST_EACH(a_lingering_terminal_gives_its_output, 2)
 {
     struct connection *connection = rig.connection;
     struct pollfd entries[CHANNEL_POLL_ENTRIES];
@@ -192,11 +189,10 @@ START_TEST(a_lingering_terminal_gives_its_output)
     rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
 }
-END_TEST
 
 /* While poll() is not asked about output, as the socket has no room or more may follow, the end of
  * the lingering is no deadline: a past one would have the loop run without a pause. */
-START_TEST(a_lingering_terminal_wakes_nobody)
+TEST(a_lingering_terminal_wakes_nobody)
 {
     struct connection *connection = rig.connection;
     struct pollfd entries[CHANNEL_POLL_ENTRIES];
@@ -209,23 +205,4 @@ START_TEST(a_lingering_terminal_wakes_nobody)
         ck_assert_uint_eq(channel_poll_plan(connection, entries).deadline_ms,
                           flow < FLOW_COALESCING ? due_ms : UINT64_MAX);
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_exit");
-    TCase *tests = tcase_create("channel_exit");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, exits, 0, sizeof(ends) / sizeof(ends[0]));
-    tcase_add_test(tests, output_outlives_the_program);
-    tcase_add_test(tests, a_program_without_a_status);
-    tcase_add_test(tests, eof_but_no_close_while_the_program_runs);
-    tcase_add_test(tests, the_status_of_a_channel_that_the_client_closes_early);
-    tcase_add_test(tests, a_terminal);
-    tcase_add_loop_test(tests, a_lingering_terminal_gives_its_output, 0, 2);
-    tcase_add_test(tests, a_lingering_terminal_wakes_nobody);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

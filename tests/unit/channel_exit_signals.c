@@ -25,15 +25,14 @@ static uint32_t number_of(const void *name, size_t count)
     return channel_exit_signal_number(&reader);
 }
 
-START_TEST(both_ways)
+TEST_EACH(both_ways, NAMED)
 {
     ck_assert_uint_eq(number_of(named[_i].name, strlen(named[_i].name)),
                       (uint32_t)named[_i].number);
     ck_assert_str_eq(channel_exit_signal_name((uint32_t)named[_i].number), named[_i].name);
 }
-END_TEST
 
-START_TEST(no_other_name)
+TEST(no_other_name)
 {
     static const char *const others[] = {
         "",     "SIGINT", "int", "IN",   "INTX", "STOP",           "CHLD",
@@ -45,9 +44,8 @@ START_TEST(no_other_name)
     struct reader failed = {.failed = true};
     ck_assert_uint_eq(channel_exit_signal_number(&failed), 0);
 }
-END_TEST
 
-START_TEST(no_other_number)
+TEST(no_other_number)
 {
     size_t found = 0;
     for (uint32_t number = 0; number < 1000; number++) {
@@ -57,16 +55,4 @@ START_TEST(no_other_number)
     ck_assert_ptr_null(channel_exit_signal_name(0));
     ck_assert_ptr_null(channel_exit_signal_name(SIGSTOP));
     ck_assert_ptr_null(channel_exit_signal_name(UINT32_MAX));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_exit_signals");
-    TCase *tests = tcase_create("channel_exit_signals");
-    tcase_add_loop_test(tests, both_ways, 0, NAMED);
-    tcase_add_test(tests, no_other_name);
-    tcase_add_test(tests, no_other_number);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -23,6 +23,9 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 static struct channel *channel_of(uint32_t number)
 {
     return &rig.connection->channels[number];
@@ -30,7 +33,7 @@ static struct channel *channel_of(uint32_t number)
 
 /* ---- global requests ------------------------------------------------------------------------- */
 
-START_TEST(global_requests)
+TEST(global_requests)
 {
     static const char *const types[] = {"keepalive@openssh.com", "tcpip-forward", "",
                                         "cancel-tcpip-forward", "hostkeys-prove-00@openssh.com"};
@@ -43,9 +46,8 @@ START_TEST(global_requests)
     }
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
-START_TEST(no_more_sessions)
+TEST_EACH(no_more_sessions, 2)
 {
     rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", "no-more-sessions@openssh.com", _i);
     if (_i == 1) {
@@ -57,11 +59,10 @@ START_TEST(no_more_sessions)
     ck_assert_uint_eq(reader_u32(&answer), SSH_OPEN_ADMINISTRATIVELY_PROHIBITED);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-START_TEST(as_many_as_there_are)
+TEST(as_many_as_there_are)
 {
     for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
         ck_assert_uint_eq(program_channel(&rig, 1000 + i, 7 * i, 32 + i), i);
@@ -76,9 +77,8 @@ START_TEST(as_many_as_there_are)
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 1005);
     ck_assert_uint_eq(program_channel(&rig, 9, 1, 32), 5);
 }
-END_TEST
 
-START_TEST(other_types_are_prohibited)
+TEST(other_types_are_prohibited)
 {
     static const char *const types[] = {"direct-tcpip", "x11",    "",
                                         "session2",     "sessio", "direct-streamlocal@openssh.com"};
@@ -91,9 +91,8 @@ START_TEST(other_types_are_prohibited)
     }
     ck_assert(!channel_is_open(channel_of(0)));
 }
-END_TEST
 
-START_TEST(packet_sizes)
+TEST(packet_sizes)
 {
     rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "suuu", "session", 1, 1000, 31);
     rig_hear(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE);
@@ -103,7 +102,6 @@ START_TEST(packet_sizes)
     ck_assert_uint_eq(channel_of(number)->remote_packet, LIMIT_CHANNEL_PACKET_BYTES);
     ck_assert_uint_eq(channel_of(number)->remote_window, UINT32_MAX);
 }
-END_TEST
 
 /* ---- every message: malformed, and for a channel that is not open ---------------------------- */
 
@@ -121,7 +119,7 @@ static const struct message {
 
 #define MESSAGES (int)(sizeof(messages) / sizeof(messages[0]))
 
-START_TEST(truncated_or_longer_is_refused)
+TEST_EACH(truncated_or_longer_is_refused, MESSAGES)
 {
     const struct message *message = &messages[_i];
     uint8_t body[16] = {0};
@@ -141,9 +139,8 @@ START_TEST(truncated_or_longer_is_refused)
         ck_assert_int_eq(channel_of(0)->input, before.input);
     }
 }
-END_TEST
 
-START_TEST(no_such_channel)
+TEST_EACH(no_such_channel, 6 * MESSAGES)
 {
     static const uint32_t numbers[] = {1, 15, 16, 17, 0x80000000, UINT32_MAX};
     const struct message *message = &messages[_i % MESSAGES];
@@ -158,9 +155,8 @@ START_TEST(no_such_channel)
     }
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "a channel that is not open");
 }
-END_TEST
 
-START_TEST(malformed_open_and_global_requests)
+TEST(malformed_open_and_global_requests)
 {
     static const uint8_t body[] = "\0\0\0\7session\0\0\0\1\0\0\0\2\0\0\1\0";
     for (size_t cut = 0; cut <= sizeof(body); cut++) {
@@ -179,11 +175,10 @@ START_TEST(malformed_open_and_global_requests)
         rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed GLOBAL_REQUEST");
     }
 }
-END_TEST
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
-START_TEST(adjusts_add_up_to_the_top)
+TEST_EACH(adjusts_add_up_to_the_top, 2)
 {
     uint32_t number = program_channel(&rig, 1, UINT32_MAX - 10, 100);
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, 0);
@@ -193,7 +188,6 @@ START_TEST(adjusts_add_up_to_the_top)
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, _i == 0 ? 1 : UINT32_MAX);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "window beyond 2^32-1");
 }
-END_TEST
 
 static void say_data(uint32_t number, bool extended, size_t count)
 {
@@ -207,7 +201,7 @@ static void say_data(uint32_t number, bool extended, size_t count)
     }
 }
 
-START_TEST(data_to_the_last_byte_of_the_window)
+TEST_EACH(data_to_the_last_byte_of_the_window, 2)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     say_data(number, false, 0);
@@ -223,18 +217,16 @@ START_TEST(data_to_the_last_byte_of_the_window)
     say_data(number, _i == 1, 1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data beyond the window");
 }
-END_TEST
 
-START_TEST(data_beyond_the_maximum_packet)
+TEST_EACH(data_beyond_the_maximum_packet, 2)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     say_data(number, _i == 1, LIMIT_CHANNEL_PACKET_BYTES + 1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data beyond the maximum packet size");
 }
-END_TEST
 
 /* For -i. No program reads extended data, so it is no use of the connection either. */
-START_TEST(only_bytes_for_a_program_are_use)
+TEST(only_bytes_for_a_program_are_use)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     rig.connection->times.used_ms = 99;
@@ -245,10 +237,9 @@ START_TEST(only_bytes_for_a_program_are_use)
     say_data(number, false, 1);
     ck_assert_uint_ne(rig.connection->times.used_ms, 99);
 }
-END_TEST
 
 /* No program reads it: it is consumed at once, and the window returned in large steps. */
-START_TEST(extended_data_is_dropped)
+TEST(extended_data_is_dropped)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     say_data(number, true, LIMIT_WINDOW_BYTES / 4 - 1);
@@ -259,9 +250,8 @@ START_TEST(extended_data_is_dropped)
     ck_assert_uint_eq(channel_of(number)->window, LIMIT_WINDOW_BYTES);
     ck_assert_uint_eq(channel_of(number)->pending.bytes, 0);
 }
-END_TEST
 
-START_TEST(no_adjust_during_our_key_exchange)
+TEST(no_adjust_during_our_key_exchange)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     rig.connection->kex.sent = true;
@@ -272,9 +262,8 @@ START_TEST(no_adjust_during_our_key_exchange)
     say_data(number, true, 1);
     rig_expect(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", 1, LIMIT_CHANNEL_PACKET_BYTES + 1);
 }
-END_TEST
 
-START_TEST(data_after_eof)
+TEST_EACH(data_after_eof, 2)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", number);
@@ -283,11 +272,10 @@ START_TEST(data_after_eof)
     say_data(number, _i == 1, 1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data after EOF");
 }
-END_TEST
 
 /* ---- closing --------------------------------------------------------------------------------- */
 
-START_TEST(the_client_closes_first)
+TEST(the_client_closes_first)
 {
     struct program program;
     int before = rig_open_descriptors();
@@ -305,10 +293,9 @@ START_TEST(the_client_closes_first)
     rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "a channel that is not open");
 }
-END_TEST
 
 /* Window that arrives for a closed channel does not go to the next one with that number. */
-START_TEST(a_late_adjust)
+TEST(a_late_adjust)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", number);
@@ -324,9 +311,8 @@ START_TEST(a_late_adjust)
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uub", number + 1, 5, 0);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_WINDOW_ADJUST");
 }
-END_TEST
 
-START_TEST(we_close_first)
+TEST(we_close_first)
 {
     struct program program;
     program_run(&rig, &program, 6);
@@ -351,10 +337,9 @@ START_TEST(we_close_first)
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert(!channel_is_open(channel_of(program.channel)));
 }
-END_TEST
 
 /* The next channel with that number inherits nothing. */
-START_TEST(a_reused_number_starts_afresh)
+TEST(a_reused_number_starts_afresh)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbss", number, "env", 0, "LANG", "C");
@@ -374,7 +359,6 @@ START_TEST(a_reused_number_starts_afresh)
     say_data(number, false, LIMIT_CHANNEL_PACKET_BYTES);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
 /* ---- replies --------------------------------------------------------------------------------- */
 
@@ -382,7 +366,7 @@ static const int replies[] = {SSH_MSG_REQUEST_SUCCESS, SSH_MSG_REQUEST_FAILURE,
                               SSH_MSG_CHANNEL_SUCCESS, SSH_MSG_CHANNEL_FAILURE};
 
 /* For an open channel, a closed one, and numbers that no channel has. */
-START_TEST(unwanted_replies)
+TEST_EACH(unwanted_replies, 4)
 {
     static const uint32_t numbers[] = {0, 1, 15, 16, UINT32_MAX};
     program_channel(&rig, 1, 100, 100);
@@ -393,9 +377,8 @@ START_TEST(unwanted_replies)
     rig_expect_silence(&rig);
     rig_expect_no_request(&rig);
 }
-END_TEST
 
-START_TEST(replies_to_channel_requests_of_a_wrong_length)
+TEST_EACH(replies_to_channel_requests_of_a_wrong_length, 2)
 {
     static const uint8_t body[5] = {0};
     for (size_t count = 0; count <= sizeof(body); count++) {
@@ -407,36 +390,4 @@ START_TEST(replies_to_channel_requests_of_a_wrong_length)
             rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_");
         }
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_messages");
-    TCase *tests = tcase_create("channel_messages");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, global_requests);
-    tcase_add_loop_test(tests, no_more_sessions, 0, 2);
-    tcase_add_test(tests, as_many_as_there_are);
-    tcase_add_test(tests, other_types_are_prohibited);
-    tcase_add_test(tests, packet_sizes);
-    tcase_add_loop_test(tests, truncated_or_longer_is_refused, 0, MESSAGES);
-    tcase_add_loop_test(tests, no_such_channel, 0, 6 * MESSAGES);
-    tcase_add_test(tests, malformed_open_and_global_requests);
-    tcase_add_loop_test(tests, adjusts_add_up_to_the_top, 0, 2);
-    tcase_add_loop_test(tests, data_to_the_last_byte_of_the_window, 0, 2);
-    tcase_add_loop_test(tests, data_beyond_the_maximum_packet, 0, 2);
-    tcase_add_test(tests, only_bytes_for_a_program_are_use);
-    tcase_add_test(tests, extended_data_is_dropped);
-    tcase_add_test(tests, no_adjust_during_our_key_exchange);
-    tcase_add_loop_test(tests, data_after_eof, 0, 2);
-    tcase_add_test(tests, the_client_closes_first);
-    tcase_add_test(tests, a_late_adjust);
-    tcase_add_test(tests, we_close_first);
-    tcase_add_test(tests, a_reused_number_starts_afresh);
-    tcase_add_loop_test(tests, unwanted_replies, 0, 4);
-    tcase_add_loop_test(tests, replies_to_channel_requests_of_a_wrong_length, 0, 2);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

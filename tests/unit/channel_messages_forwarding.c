@@ -21,6 +21,8 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+
 static void note(const char *type)
 {
     struct reader name = reader_over((const uint8_t *)type, strlen(type));
@@ -40,7 +42,7 @@ static const struct {
 
 #define KINDS (int)(sizeof(kinds) / sizeof(kinds[0]))
 
-START_TEST(each_kind_once)
+TEST_EACH(each_kind_once, KINDS)
 {
     rig_reply_done(&rig, IPC_NOTE, 1);
     note(kinds[_i].type);
@@ -56,9 +58,8 @@ START_TEST(each_kind_once)
     rig_expect_note(&rig, LOG_EVENT, kinds[other].text);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
-START_TEST(other_types_are_not_logged)
+TEST(other_types_are_not_logged)
 {
     static const char *const types[] = {"",       "d",      "direct", "keepalive@openssh.com",
                                         "x11",    "x11-re", "tcpip",  "cancel-tcpip-forward",
@@ -68,7 +69,6 @@ START_TEST(other_types_are_not_logged)
     }
     rig_expect_no_request(&rig);
 }
-END_TEST
 
 static void say(int which)
 {
@@ -90,7 +90,7 @@ static void say(int which)
 }
 
 /* The client has its answer, and the log its line. */
-START_TEST(requests_of_clients)
+TEST_EACH(requests_of_clients, 3)
 {
     static const int expected[] = {2, 0, 4};
     rig_reply_done(&rig, IPC_NOTE, 1);
@@ -99,27 +99,12 @@ START_TEST(requests_of_clients)
     rig_expect_silence(&rig);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
-START_TEST(the_monitor_is_gone)
+TEST(the_monitor_is_gone)
 {
     close(rig.monitor);
     rig.monitor = -1;
     rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", "tcpip-forward", 0);
     rig_expect_failed(&rig, "the monitor is gone");
     ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_messages_forwarding");
-    TCase *tests = tcase_create("channel_messages_forwarding");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_loop_test(tests, each_kind_once, 0, KINDS);
-    tcase_add_test(tests, other_types_are_not_logged);
-    tcase_add_loop_test(tests, requests_of_clients, 0, 3);
-    tcase_add_test(tests, the_monitor_is_gone);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -36,6 +36,9 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 /* ---- poll() waits ---------------------------------------------------------------------------- */
 
 enum { NO_ROOM, OUR_KEY_EXCHANGE, NO_WINDOW, NOT_BLOCKED, BLOCKS };
@@ -140,7 +143,7 @@ static void (*const states[])(void) = {
 
 #define STATES (int)(sizeof(states) / sizeof(states[0]))
 
-START_TEST(poll_waits_on_pipes)
+TEST_EACH(poll_waits_on_pipes, STATES *BLOCKS)
 {
     program_run(&rig, program, REMOTE);
     block_output(_i % BLOCKS);
@@ -151,17 +154,15 @@ START_TEST(poll_waits_on_pipes)
     program_expect_idle(&rig);
     ck_assert(!rig.connection->end.reached);
 }
-END_TEST
 
 /* The output is blocked later than the state begins. */
-START_TEST(poll_waits_on_pipes_blocked_later)
+TEST_EACH(poll_waits_on_pipes_blocked_later, STATES *BLOCKS)
 {
     program_run(&rig, program, REMOTE);
     states[_i / BLOCKS]();
     block_output(_i % BLOCKS);
     program_expect_idle(&rig);
 }
-END_TEST
 
 static void terminal_hung_up(void)
 {
@@ -192,7 +193,7 @@ static void (*const terminal_states[])(void) = {
 
 #define TERMINAL_STATES (int)(sizeof(terminal_states) / sizeof(terminal_states[0]))
 
-START_TEST(poll_waits_on_a_terminal)
+TEST_EACH(poll_waits_on_a_terminal, TERMINAL_STATES *BLOCKS)
 {
     program_start_on_terminal(&rig, program, program_channel(&rig, REMOTE, 100000, 32768), REMOTE);
     block_output(_i % BLOCKS);
@@ -202,9 +203,8 @@ START_TEST(poll_waits_on_a_terminal)
     program_expect_idle(&rig);
     ck_assert(!rig.connection->end.reached);
 }
-END_TEST
 
-START_TEST(poll_waits_with_output_that_may_not_leave)
+TEST_EACH(poll_waits_with_output_that_may_not_leave, BLOCKS)
 {
     program_run(&rig, program, REMOTE);
     block_output(_i);
@@ -218,9 +218,8 @@ START_TEST(poll_waits_with_output_that_may_not_leave)
     free_output();
     program_expect_idle(&rig);
 }
-END_TEST
 
-START_TEST(channels_without_a_program_ask_nothing)
+TEST(channels_without_a_program_ask_nothing)
 {
     program_channel(&rig, 1, 100, 100);
     program_channel(&rig, 2, 100, 100);
@@ -229,7 +228,6 @@ START_TEST(channels_without_a_program_ask_nothing)
     ck_assert_uint_eq(program_plan(&rig).entries, CHANNEL_POLL_ENTRIES);
     program_expect_idle(&rig);
 }
-END_TEST
 
 /* ---- a program that writes in small pieces --------------------------------------------------- */
 
@@ -247,7 +245,7 @@ static void write_pieces(int count)
 
 /* While the stream lasts poll() is not asked about it, but each turn reads it; when it ends poll()
  * waits for it again. */
-START_TEST(a_stream_of_small_pieces)
+TEST(a_stream_of_small_pieces)
 {
     struct pollfd entries[CHANNEL_POLL_ENTRIES];
     program_run(&rig, program, REMOTE);
@@ -269,10 +267,9 @@ START_TEST(a_stream_of_small_pieces)
     ck_assert_int_eq(entries[1].fd, channel()->child_stdout);
     program_expect_idle(&rig);
 }
-END_TEST
 
 /* A blocked stream, by a key exchange too, does not make the loop run over and over. */
-START_TEST(a_stream_that_is_blocked)
+TEST_EACH(a_stream_that_is_blocked, NOT_BLOCKED)
 {
     program_run(&rig, program, REMOTE);
     channel()->stdout_widened = true;
@@ -285,11 +282,10 @@ START_TEST(a_stream_that_is_blocked)
     program_turn(&rig, 0);
     ck_assert(!program_plan(&rig).coalesces);
 }
-END_TEST
 
 /* A few bytes are an answer that a person waits for; so is all output of a program that has written
  * little. */
-START_TEST(small_answers_do_not_coalesce)
+TEST(small_answers_do_not_coalesce)
 {
     program_run(&rig, program, REMOTE);
     write_pieces(2);
@@ -300,10 +296,9 @@ START_TEST(small_answers_do_not_coalesce)
     program_turn(&rig, 0);
     ck_assert(!program_plan(&rig).coalesces);
 }
-END_TEST
 
 /* Its last bytes and its exit are read. */
-START_TEST(a_stream_that_ends)
+TEST(a_stream_that_ends)
 {
     program_run(&rig, program, REMOTE);
     channel()->stdout_widened = true;
@@ -319,7 +314,6 @@ START_TEST(a_stream_that_ends)
     ck_assert_uint_eq(channel()->pace.in_flight, 3 * 4096);
     ck_assert(!program_plan(&rig).coalesces);
 }
-END_TEST
 
 /* ---- a program that writes without end ------------------------------------------------------- */
 
@@ -350,7 +344,7 @@ static void turn_with_socket(bool has_room)
     channel_poll_turn(rig.connection);
 }
 
-START_TEST(a_flood_waits_for_the_socket)
+TEST(a_flood_waits_for_the_socket)
 {
     program_run(&rig, program, REMOTE);
     flood();
@@ -367,11 +361,10 @@ START_TEST(a_flood_waits_for_the_socket)
     ck_assert(!program_plan(&rig).awaits_room);
     program_expect_idle(&rig);
 }
-END_TEST
 
 /* What the socket has not taken leaves before there is more, and nobody asks the socket for room
  * that must stay unused. */
-START_TEST(a_flood_that_is_blocked)
+TEST_EACH(a_flood_that_is_blocked, NOT_BLOCKED + 1)
 {
     program_run(&rig, program, REMOTE);
     flood();
@@ -386,13 +379,12 @@ START_TEST(a_flood_that_is_blocked)
     free_output();
     expect_to_wait_for_the_socket();
 }
-END_TEST
 
 /* ---- several channels ------------------------------------------------------------------------ */
 
 /* Each channel carries the bytes of its own program; one that is always full leaves the others
  * their turn. */
-START_TEST(channels_share_the_output)
+TEST(channels_share_the_output)
 {
     for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
         program_run(&rig, &programs[i], 100 + i);
@@ -418,11 +410,10 @@ START_TEST(channels_share_the_output)
         ck_assert_msg(heard[i], "channel %zu never had its turn", i);
     }
 }
-END_TEST
 
 /* One program writes without end, the other a word now and then: the word leaves first, whatever
  * the channels' order, and still finds room when bulk data has none. */
-START_TEST(a_word_goes_before_a_stream)
+TEST_EACH(a_word_goes_before_a_stream, 2)
 {
     struct program *const bulk = &programs[_i], *const other = &programs[1 - _i];
     program_run(&rig, &programs[0], 100);
@@ -449,14 +440,13 @@ START_TEST(a_word_goes_before_a_stream)
     program_turn(&rig, 0);
     ck_assert_uint_gt(rig.connection->output_end, full);
 }
-END_TEST
 
 enum { ALONE, TYPED_NOW, TYPED_LONG_AGO, TYPED_ITSELF, TYPED_TO_A_STREAM, DIALOGUES };
 
 /* Right after a keystroke in another session a stream takes one packet of each turn, so that its
  * echo waits for less. Small requests to a stream, as an SFTP client sends them, are no keystrokes.
  */
-START_TEST(a_stream_beside_a_dialogue)
+TEST_EACH(a_stream_beside_a_dialogue, DIALOGUES)
 {
     program_run(&rig, program, REMOTE);
     rig.connection->now_ms = 100000;
@@ -478,7 +468,6 @@ START_TEST(a_stream_beside_a_dialogue)
         ck_assert_uint_gt(rig.connection->output_end, 2 * LIMIT_CHANNEL_PACKET_BYTES - 4096);
     }
 }
-END_TEST
 
 /* ---- a random walk --------------------------------------------------------------------------- */
 
@@ -558,7 +547,7 @@ static void open_again(struct program *one, uint32_t remote)
     }
 }
 
-START_TEST(the_windows_add_up)
+TEST_EACH(the_windows_add_up, 4)
 {
     walk_state = (unsigned long)_i + 1;
     for (uint32_t i = 0; i < 3; i++) {
@@ -582,30 +571,4 @@ START_TEST(the_windows_add_up)
         }
         open_again(&programs[number], number);
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_poll");
-    TCase *tests = tcase_create("channel_poll");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, poll_waits_on_pipes, 0, STATES * BLOCKS);
-    tcase_add_loop_test(tests, poll_waits_on_pipes_blocked_later, 0, STATES * BLOCKS);
-    tcase_add_loop_test(tests, poll_waits_on_a_terminal, 0, TERMINAL_STATES * BLOCKS);
-    tcase_add_loop_test(tests, poll_waits_with_output_that_may_not_leave, 0, BLOCKS);
-    tcase_add_test(tests, channels_without_a_program_ask_nothing);
-    tcase_add_test(tests, a_stream_of_small_pieces);
-    tcase_add_loop_test(tests, a_stream_that_is_blocked, 0, NOT_BLOCKED);
-    tcase_add_test(tests, small_answers_do_not_coalesce);
-    tcase_add_test(tests, a_stream_that_ends);
-    tcase_add_test(tests, a_flood_waits_for_the_socket);
-    tcase_add_loop_test(tests, a_flood_that_is_blocked, 0, NOT_BLOCKED + 1);
-    tcase_add_test(tests, channels_share_the_output);
-    tcase_add_loop_test(tests, a_word_goes_before_a_stream, 0, 2);
-    tcase_add_loop_test(tests, a_stream_beside_a_dialogue, 0, DIALOGUES);
-    tcase_add_loop_test(tests, the_windows_add_up, 0, 4);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -22,7 +22,9 @@ static const struct {
     {"subsystem", "sftp", IPC_SESSION_SUBSYSTEM},
 };
 
-START_TEST(starts_a_program)
+UNIT_FIXTURE(start, finish);
+
+TEST_EACH(starts_a_program, COUNT_OF(starts))
 {
     rig.connection->socket.quickack = true;
     rig.connection->now_ms = 55;
@@ -43,9 +45,8 @@ START_TEST(starts_a_program)
     }
     rig_expect_no_request(&rig);
 }
-END_TEST
 
-START_TEST(a_failed_start_can_be_tried_again)
+TEST(a_failed_start_can_be_tried_again)
 {
     rig_reply_done(&rig, IPC_SPAWN, 0);
     say_start("exec", "one", 1);
@@ -58,17 +59,15 @@ START_TEST(a_failed_start_can_be_tried_again)
     expect_spawn(IPC_SESSION_EXEC, "two");
     ck_assert_int_eq(channel()->output, OUTPUT_OPEN);
 }
-END_TEST
 
-START_TEST(nothing_follows_a_wrong_reply)
+TEST(nothing_follows_a_wrong_reply)
 {
     rig_reply_done(&rig, IPC_SPAWN, 1); /* done, but without descriptors */
     say_start("shell", "", 1);
     rig_expect_failed(&rig, "the session process gave a wrong reply");
 }
-END_TEST
 
-START_TEST(commands_with_nul_or_too_long)
+TEST(commands_with_nul_or_too_long)
 {
     static char command[LIMIT_COMMAND_BYTES + 2];
     rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbd", number, "exec", 1, "ls\0-l", (size_t)5);
@@ -91,7 +90,6 @@ START_TEST(commands_with_nul_or_too_long)
     expect_answer(true);
     expect_spawn(IPC_SESSION_EXEC, command);
 }
-END_TEST
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
@@ -101,7 +99,7 @@ static void say_env(const char *name, const char *value, bool taken)
     expect_answer(taken);
 }
 
-START_TEST(environment)
+TEST(environment)
 {
     static const char kept[] = "LANG=de_DE.UTF-8\0LC_ALL=\0COLORTERM=truecolor\0NO_COLOR=1\0"
                                "GIT_PROTOCOL=version=2";
@@ -126,17 +124,15 @@ START_TEST(environment)
     ck_assert_mem_eq(spawned.tail, kept, sizeof(kept));
     say_env("LANG", "C", false);
 }
-END_TEST
 
-START_TEST(no_environment_under_a_forced_command)
+TEST(no_environment_under_a_forced_command)
 {
     rig.options.forced = true;
     say_env("LANG", "C", false);
     ck_assert_uint_eq(channel()->environment_bytes, 0);
 }
-END_TEST
 
-START_TEST(the_environments_room)
+TEST(the_environments_room)
 {
     char value[256] = {0};
     memset(value, 'v', 250);
@@ -152,16 +148,14 @@ START_TEST(the_environments_room)
     expect_spawn(IPC_SESSION_SHELL, "");
     ck_assert_uint_eq(spawned.spawn.environment_bytes, LIMIT_ENVIRONMENT_BYTES);
 }
-END_TEST
 
-START_TEST(the_environments_last_bytes)
+TEST_EACH(the_environments_last_bytes, 8)
 {
     channel()->environment_bytes = LIMIT_ENVIRONMENT_BYTES - (size_t)_i;
     say_env("LANG", "", _i >= 6);
     ck_assert_uint_eq(channel()->environment_bytes,
                       LIMIT_ENVIRONMENT_BYTES - (size_t)(_i >= 6 ? _i - 6 : _i));
 }
-END_TEST
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
@@ -171,7 +165,7 @@ static void say_signal(const char *name, bool success)
     expect_answer(success);
 }
 
-START_TEST(signals)
+TEST(signals)
 {
     struct ipc_signal request;
     say_signal("TERM", false);
@@ -193,11 +187,10 @@ START_TEST(signals)
     say_signal("TERM", false);
     rig_expect_no_request(&rig);
 }
-END_TEST
 
 /* ---- all requests ---------------------------------------------------------------------------- */
 
-START_TEST(unknown_requests_fail)
+TEST(unknown_requests_fail)
 {
     static const char *const types[] = {"keepalive@openssh.com",
                                         "x11-req",
@@ -220,7 +213,6 @@ START_TEST(unknown_requests_fail)
     rig_expect_note(&rig, LOG_EVENT, "no agent forwarding (ssh -A)");
     rig_expect_no_request(&rig);
 }
-END_TEST
 
 /* Bodies after `boolean want_reply`. */
 static const struct {
@@ -237,7 +229,7 @@ static const struct {
     {"break", "\0\0\0\1", 4},
 };
 
-START_TEST(truncated_or_longer_is_malformed)
+TEST_EACH(truncated_or_longer_is_malformed, COUNT_OF(bodies))
 {
     uint8_t body[32] = {0};
     memcpy(body, bodies[_i].body, bodies[_i].count);
@@ -252,9 +244,8 @@ START_TEST(truncated_or_longer_is_malformed)
         rig_expect_no_request(&rig);
     }
 }
-END_TEST
 
-START_TEST(truncated_in_front)
+TEST(truncated_in_front)
 {
     static const uint8_t body[] = "\0\0\0\0\0\0\0\5shell";
     for (size_t cut = 0; cut < sizeof(body); cut++) {
@@ -267,27 +258,4 @@ START_TEST(truncated_in_front)
     rig_reset(&rig, SSH_PHASE_OPEN);
     rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usb", 0, "shell", 1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "a channel that is not open");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_requests");
-    TCase *tests = tcase_create("channel_requests");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_loop_test(tests, starts_a_program, 0, sizeof(starts) / sizeof(starts[0]));
-    tcase_add_test(tests, a_failed_start_can_be_tried_again);
-    tcase_add_test(tests, nothing_follows_a_wrong_reply);
-    tcase_add_test(tests, commands_with_nul_or_too_long);
-    tcase_add_test(tests, environment);
-    tcase_add_test(tests, no_environment_under_a_forced_command);
-    tcase_add_test(tests, the_environments_room);
-    tcase_add_loop_test(tests, the_environments_last_bytes, 0, 8);
-    tcase_add_test(tests, signals);
-    tcase_add_test(tests, unknown_requests_fail);
-    tcase_add_loop_test(tests, truncated_or_longer_is_malformed, 0,
-                        sizeof(bodies) / sizeof(bodies[0]));
-    tcase_add_test(tests, truncated_in_front);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

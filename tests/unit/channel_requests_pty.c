@@ -21,7 +21,9 @@ static void say_pty(const char *term, uint32_t columns, uint32_t rows)
             640, 70000, modes, count);
 }
 
-START_TEST(a_terminal_is_requested)
+UNIT_FIXTURE(start, finish);
+
+TEST(a_terminal_is_requested)
 {
     struct ipc_pty request;
     int master = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -47,9 +49,8 @@ START_TEST(a_terminal_is_requested)
     ck_assert_str_eq(spawned.spawn.term, "xterm-256color");
     close(master);
 }
-END_TEST
 
-START_TEST(a_terminal_that_is_not_granted)
+TEST(a_terminal_that_is_not_granted)
 {
     char term[LIMIT_TERM_BYTES + 1] = {0};
     memset(term, 't', LIMIT_TERM_BYTES);
@@ -66,18 +67,16 @@ START_TEST(a_terminal_that_is_not_granted)
     say_pty("vt100", 80, 24);
     expect_answer(false);
 }
-END_TEST
 
-START_TEST(terminal_modes_that_are_cut_off)
+TEST(terminal_modes_that_are_cut_off)
 {
     rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbsuuuud", number, "pty-req", 1, "vt100", 80, 24, 0, 0,
             "\65\0\0\0", (size_t)4);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_REQUEST");
     rig_expect_no_request(&rig);
 }
-END_TEST
 
-START_TEST(window_change)
+TEST(window_change)
 {
     struct winsize size;
     rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbuuuu", number, "window-change", 1, 80, 24, 0, 0);
@@ -93,7 +92,6 @@ START_TEST(window_change)
     rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbuuuu", number, "window-change", 0, 10, 10, 0, 0);
     rig_expect_silence(&rig);
 }
-END_TEST
 
 static void say_break(bool success)
 {
@@ -102,7 +100,7 @@ static void say_break(bool success)
 }
 
 /* termios(3): IGNBRK ignores it, BRKINT makes it SIGINT, else a NUL is read. */
-START_TEST(breaks)
+TEST(breaks)
 {
     struct termios modes;
     uint8_t byte = 1;
@@ -123,19 +121,4 @@ START_TEST(breaks)
     tcsetattr(program.slave, TCSANOW, &modes);
     say_break(true);
     ck_assert_int_eq(read(program.slave, &byte, 1), -1);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_requests_pty");
-    TCase *tests = tcase_create("channel_requests_pty");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_test(tests, a_terminal_is_requested);
-    tcase_add_test(tests, a_terminal_that_is_not_granted);
-    tcase_add_test(tests, terminal_modes_that_are_cut_off);
-    tcase_add_test(tests, window_change);
-    tcase_add_test(tests, breaks);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -37,7 +37,7 @@ static const int flows[FLOW_STATES][FLOW_EVENTS] = {
     {STAYS, FLOW_QUIET, FLOW_BULK, FLOW_COALESCING, STAYS},
 };
 
-START_TEST(the_input_table)
+TEST_EACH(the_input_table, INPUT_STATES)
 {
     for (int event = 0; event < INPUT_EVENTS; event++) {
         int expected = inputs[_i][event] == STAYS ? _i : inputs[_i][event];
@@ -46,9 +46,8 @@ START_TEST(the_input_table)
             expected);
     }
 }
-END_TEST
 
-START_TEST(the_output_table)
+TEST_EACH(the_output_table, OUTPUT_STATES)
 {
     for (int event = 0; event < OUTPUT_EVENTS; event++) {
         int expected = outputs[_i][event] == STAYS ? _i : outputs[_i][event];
@@ -57,9 +56,8 @@ START_TEST(the_output_table)
             expected);
     }
 }
-END_TEST
 
-START_TEST(the_flow_table)
+TEST_EACH(the_flow_table, FLOW_STATES)
 {
     for (int event = 0; event < FLOW_EVENTS; event++) {
         int expected = flows[_i][event] == STAYS ? _i : flows[_i][event];
@@ -68,10 +66,9 @@ START_TEST(the_flow_table)
             expected);
     }
 }
-END_TEST
 
 /* Whatever comes before or after it, the client's EOF is not forgotten. */
-START_TEST(eof_lasts)
+TEST_RANGE(eof_lasts, INPUT_WAITING, INPUT_STATES)
 {
     for (int event = 0; event < INPUT_EVENTS; event++) {
         enum channel_input state = channel_input_after((enum channel_input)_i, INPUT_EOF);
@@ -80,9 +77,8 @@ START_TEST(eof_lasts)
         ck_assert(channel_input_has_eof(state));
     }
 }
-END_TEST
 
-START_TEST(states_before_eof)
+TEST(states_before_eof)
 {
     ck_assert(!channel_input_has_eof(INPUT_FREE));
     ck_assert(!channel_input_has_eof(INPUT_WAITING));
@@ -90,9 +86,8 @@ START_TEST(states_before_eof)
     ck_assert(!channel_input_has_eof(INPUT_BROKEN));
     ck_assert(!channel_input_has_eof(INPUT_DISCARDING));
 }
-END_TEST
 
-START_TEST(states_with_a_program)
+TEST(states_with_a_program)
 {
     ck_assert(!channel_output_is_live(OUTPUT_FREE));
     ck_assert(!channel_output_is_live(OUTPUT_WAITING));
@@ -101,19 +96,4 @@ START_TEST(states_with_a_program)
     ck_assert(channel_output_is_live(OUTPUT_EOF_SENT));
     ck_assert(channel_output_is_live(OUTPUT_LAST_STATUS));
     ck_assert(!channel_output_is_live(OUTPUT_CLOSED));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_state");
-    TCase *tests = tcase_create("channel_state");
-    tcase_add_loop_test(tests, the_input_table, 0, INPUT_STATES);
-    tcase_add_loop_test(tests, the_output_table, 0, OUTPUT_STATES);
-    tcase_add_loop_test(tests, the_flow_table, 0, FLOW_STATES);
-    tcase_add_loop_test(tests, eof_lasts, INPUT_WAITING, INPUT_STATES);
-    tcase_add_test(tests, states_before_eof);
-    tcase_add_test(tests, states_with_a_program);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

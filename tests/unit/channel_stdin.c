@@ -38,6 +38,9 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 static struct channel *channel_of(const struct program *program)
 {
     return &rig.connection->channels[program->channel];
@@ -57,7 +60,7 @@ static size_t waiting(const struct program *program)
     return (size_t)count;
 }
 
-START_TEST(several_packets_in_one_call)
+TEST(several_packets_in_one_call)
 {
     data(&one, 0, 1000);
     data(&one, 1000, 2000);
@@ -72,9 +75,8 @@ START_TEST(several_packets_in_one_call)
     channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(waiting(&one), 0);
 }
-END_TEST
 
-START_TEST(more_packets_than_a_call_takes)
+TEST(more_packets_than_a_call_takes)
 {
     for (size_t i = 0; i < 3 * STDIN_BATCH_PARTS + 1; i++) {
         data(&one, i, 1);
@@ -84,9 +86,8 @@ START_TEST(more_packets_than_a_call_takes)
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3 * STDIN_BATCH_PARTS + 1);
     ck_assert_mem_eq(back, bytes, 3 * STDIN_BATCH_PARTS + 1);
 }
-END_TEST
 
-START_TEST(each_program_has_its_own)
+TEST(each_program_has_its_own)
 {
     data(&one, 0, 10);
     data(&other, 100, 20);
@@ -99,7 +100,6 @@ START_TEST(each_program_has_its_own)
     ck_assert_uint_eq(program_read(other.in, back, sizeof(back)), 20);
     ck_assert_mem_eq(back, bytes + 100, 20);
 }
-END_TEST
 
 /* A message among several: without the flush at the end of the input. */
 static void hear_of(const struct program *program, int number)
@@ -108,7 +108,7 @@ static void hear_of(const struct program *program, int number)
     dispatch(rig.connection, payload, sizeof(payload), rig.sequence++);
 }
 
-START_TEST(data_is_ahead_of_eof)
+TEST(data_is_ahead_of_eof)
 {
     uint8_t byte;
     data(&one, 0, 3000);
@@ -117,9 +117,8 @@ START_TEST(data_is_ahead_of_eof)
     ck_assert_int_eq(read(one.in, &byte, 1), 0);
     ck_assert_ptr_null(rig.connection->stdin_batch.channel);
 }
-END_TEST
 
-START_TEST(data_is_ahead_of_close)
+TEST(data_is_ahead_of_close)
 {
     data(&one, 0, 3000);
     rig_reply_done(&rig, IPC_RELEASE, 1);
@@ -128,10 +127,9 @@ START_TEST(data_is_ahead_of_close)
     channel_stdin_finish_batch(rig.connection);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
 /* A full pipe takes more once it is larger; the rest is queued, and arrives in order. */
-START_TEST(a_pipe_is_widened_once)
+TEST(a_pipe_is_widened_once)
 {
     struct channel *channel = channel_of(&one);
     channel->stdin_bytes = LIMIT_FIRST_PIPE_BYTES + 1;
@@ -167,10 +165,9 @@ START_TEST(a_pipe_is_widened_once)
     ck_assert_int_eq(fcntl(one.in, F_GETPIPE_SZ), before);
     ck_assert_uint_eq(channel->pending.bytes, 1000);
 }
-END_TEST
 
 /* A program that has read nothing may never read. */
-START_TEST(a_pipe_is_not_widened_before_the_program_reads)
+TEST(a_pipe_is_not_widened_before_the_program_reads)
 {
     const struct channel *channel = channel_of(&one);
     int before = fcntl(one.in, F_GETPIPE_SZ);
@@ -184,10 +181,9 @@ START_TEST(a_pipe_is_not_widened_before_the_program_reads)
     ck_assert_int_eq(fcntl(one.in, F_GETPIPE_SZ), before);
     ck_assert_uint_eq(channel->pending.bytes, 1000);
 }
-END_TEST
 
 /* Queued data goes first, even if the pipe has room again before poll() has reported it. */
-START_TEST(nothing_overtakes_queued_data)
+TEST(nothing_overtakes_queued_data)
 {
     const struct channel *channel = channel_of(&one);
     channel_of(&one)->stdin_widened = true;
@@ -205,10 +201,9 @@ START_TEST(nothing_overtakes_queued_data)
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 300);
     ck_assert_mem_eq(back, bytes, 300);
 }
-END_TEST
 
 /* More than one chunk of the pool is queued: one turn writes as much as the pipe takes. */
-START_TEST(all_queued_data_goes_out_at_once)
+TEST(all_queued_data_goes_out_at_once)
 {
     const struct channel *channel = channel_of(&one);
     while (write(channel->child_stdin, bytes, 4096) > 0) {
@@ -225,9 +220,8 @@ START_TEST(all_queued_data_goes_out_at_once)
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 62000);
     ck_assert_mem_eq(back, bytes, 62000);
 }
-END_TEST
 
-START_TEST(data_that_a_program_takes_later_is_use)
+TEST(data_that_a_program_takes_later_is_use)
 {
     const struct channel *channel = channel_of(&one);
     channel_of(&one)->stdin_widened = true;
@@ -243,10 +237,9 @@ START_TEST(data_that_a_program_takes_later_is_use)
     program_turn(&rig, 0);
     ck_assert_uint_eq(rig.connection->times.used_ms, 99);
 }
-END_TEST
 
 /* A program that can't write its output may wait for a message: the socket must be read. */
-START_TEST(the_client_is_held_up_only_for_a_slow_program)
+TEST(the_client_is_held_up_only_for_a_slow_program)
 {
     struct connection *connection = rig.connection;
     struct channel *channel = channel_of(&one);
@@ -266,9 +259,8 @@ START_TEST(the_client_is_held_up_only_for_a_slow_program)
     queue_drop(&connection->pool, &channel->pending, 1);
     ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 0);
 }
-END_TEST
 
-START_TEST(a_program_that_has_closed_its_stdin)
+TEST(a_program_that_has_closed_its_stdin)
 {
     program_close(&one.in);
     data(&one, 0, 1000);
@@ -282,7 +274,6 @@ START_TEST(a_program_that_has_closed_its_stdin)
     ck_assert_uint_eq(channel_of(&one)->consumed, 3000);
     ck_assert_uint_eq(rig.connection->pool.in_use, 0);
 }
-END_TEST
 
 /* The pipe of `one` is full, and its client has sent 3000 bytes more. */
 static struct channel *hold(void)
@@ -310,7 +301,7 @@ static void read_held(void)
 }
 
 /* What a program does not take is not copied until the input buffer is needed. */
-START_TEST(data_waits_where_it_was_decrypted)
+TEST(data_waits_where_it_was_decrypted)
 {
     const struct channel *channel = hold();
     program_turn(&rig, 0);
@@ -319,18 +310,16 @@ START_TEST(data_waits_where_it_was_decrypted)
     ck_assert_uint_eq(channel->consumed, 3000);
     ck_assert_uint_eq(rig.connection->pool.touched, 0);
 }
-END_TEST
 
-START_TEST(data_is_copied_before_the_buffer_is_used_again)
+TEST(data_is_copied_before_the_buffer_is_used_again)
 {
     const struct channel *channel = hold();
     channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(channel->pending.bytes, 3000);
     read_held();
 }
-END_TEST
 
-START_TEST(the_end_waits_for_data_that_is_held)
+TEST(the_end_waits_for_data_that_is_held)
 {
     const struct channel *channel = hold();
     uint8_t byte;
@@ -339,9 +328,8 @@ START_TEST(the_end_waits_for_data_that_is_held)
     read_held();
     ck_assert_int_eq(read(one.in, &byte, 1), 0);
 }
-END_TEST
 
-START_TEST(data_that_is_held_is_dropped_with_its_program)
+TEST(data_that_is_held_is_dropped_with_its_program)
 {
     const struct channel *channel = hold();
     program_close(&one.in);
@@ -351,31 +339,4 @@ START_TEST(data_that_is_held_is_dropped_with_its_program)
     ck_assert_uint_eq(channel->consumed, 3000);
     channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(rig.connection->pool.in_use, 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_stdin");
-    TCase *tests = tcase_create("channel_stdin");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, several_packets_in_one_call);
-    tcase_add_test(tests, more_packets_than_a_call_takes);
-    tcase_add_test(tests, each_program_has_its_own);
-    tcase_add_test(tests, data_is_ahead_of_eof);
-    tcase_add_test(tests, data_is_ahead_of_close);
-    tcase_add_test(tests, a_pipe_is_widened_once);
-    tcase_add_test(tests, a_pipe_is_not_widened_before_the_program_reads);
-    tcase_add_test(tests, nothing_overtakes_queued_data);
-    tcase_add_test(tests, all_queued_data_goes_out_at_once);
-    tcase_add_test(tests, data_that_a_program_takes_later_is_use);
-    tcase_add_test(tests, the_client_is_held_up_only_for_a_slow_program);
-    tcase_add_test(tests, a_program_that_has_closed_its_stdin);
-    tcase_add_test(tests, data_waits_where_it_was_decrypted);
-    tcase_add_test(tests, data_is_copied_before_the_buffer_is_used_again);
-    tcase_add_test(tests, the_end_waits_for_data_that_is_held);
-    tcase_add_test(tests, data_that_is_held_is_dropped_with_its_program);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

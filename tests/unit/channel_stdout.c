@@ -12,7 +12,10 @@
 
 /* ---- program to client ----------------------------------------------------------------------- */
 
-START_TEST(output_and_errors)
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
+TEST(output_and_errors)
 {
     program_run(&rig, &program, REMOTE);
     rig.connection->now_ms = 99;
@@ -25,9 +28,8 @@ START_TEST(output_and_errors)
     rig_expect_silence(&rig);
     ck_assert_uint_eq(rig.connection->times.used_ms, 99);
 }
-END_TEST
 
-START_TEST(nothing_after_a_disconnect)
+TEST(nothing_after_a_disconnect)
 {
     program_run(&rig, &program, REMOTE);
     program_write(program.out, "late", 4);
@@ -36,9 +38,8 @@ START_TEST(nothing_after_a_disconnect)
     rig_hear(&rig, SSH_MSG_DISCONNECT);
     rig_expect_silence(&rig);
 }
-END_TEST
 
-START_TEST(small_windows_and_packets)
+TEST(small_windows_and_packets)
 {
     program_start(&rig, &program, program_channel(&rig, REMOTE, 10, 32), REMOTE);
     program_write(program.out, bytes, 1000);
@@ -57,10 +58,9 @@ START_TEST(small_windows_and_packets)
         program_check_windows(&rig);
     }
 }
-END_TEST
 
 /* Through large windows every byte arrives in order, and no packet is too large. */
-START_TEST(a_stream_without_end)
+TEST(a_stream_without_end)
 {
     program_run(&rig, &program, REMOTE);
     size_t written = 0, heard = 0;
@@ -74,10 +74,9 @@ START_TEST(a_stream_without_end)
         }
     }
 }
-END_TEST
 
 /* The second program has made its pipe larger itself. */
-START_TEST(pipes_are_widened_but_never_narrowed)
+TEST_EACH(pipes_are_widened_but_never_narrowed, 2)
 {
     static const int sizes[] = {LIMIT_FIRST_PIPE_BYTES, 2 * LIMIT_PIPE_BYTES};
     program_run(&rig, &program, REMOTE);
@@ -90,10 +89,9 @@ START_TEST(pipes_are_widened_but_never_narrowed)
     ck_assert(channel()->stdout_widened);
     ck_assert_int_eq(fcntl(program.out, F_GETPIPE_SZ), _i == 0 ? LIMIT_PIPE_BYTES : sizes[_i]);
 }
-END_TEST
 
 /* The client reads nothing: output stops with room for answers left, and goes on later. */
-START_TEST(output_stops_while_there_is_room_for_answers)
+TEST(output_stops_while_there_is_room_for_answers)
 {
     program_run(&rig, &program, REMOTE);
     for (int i = 0; i < 20; i++) {
@@ -107,10 +105,9 @@ START_TEST(output_stops_while_there_is_room_for_answers)
     turns(1);
     ck_assert(!is_silent());
 }
-END_TEST
 
 /* The first channel fills the output; the turn of a channel without a program is not lost. */
-START_TEST(two_streams_have_the_same_share)
+TEST(two_streams_have_the_same_share)
 {
     static struct program other;
     program_run(&rig, &program, REMOTE);
@@ -127,9 +124,8 @@ START_TEST(two_streams_have_the_same_share)
     ck_assert_uint_gt(two, 2 * (one / 3));
     program_close_all(&other);
 }
-END_TEST
 
-START_TEST(nothing_leaves_during_our_key_exchange)
+TEST(nothing_leaves_during_our_key_exchange)
 {
     program_run(&rig, &program, REMOTE);
     rig.connection->kex.sent = true;
@@ -144,11 +140,10 @@ START_TEST(nothing_leaves_during_our_key_exchange)
     turns(1);
     rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "later");
 }
-END_TEST
 
 /* ---- client to program ----------------------------------------------------------------------- */
 
-START_TEST(data_typed_ahead_waits_for_the_program)
+TEST(data_typed_ahead_waits_for_the_program)
 {
     program.channel = program_channel(&rig, REMOTE, 1000, 1000);
     say_data(0, 3000);
@@ -160,7 +155,6 @@ START_TEST(data_typed_ahead_waits_for_the_program)
     ck_assert_uint_eq(program_read(program.in, back, sizeof(back)), 10);
     ck_assert_mem_eq(back, bytes + 3000, 10);
 }
-END_TEST
 
 static size_t take_adjusts(void)
 {
@@ -176,7 +170,7 @@ static size_t take_adjusts(void)
 }
 
 /* Data that a program does not read is kept in order, and limits what the client may send. */
-START_TEST(a_program_that_does_not_read)
+TEST(a_program_that_does_not_read)
 {
     program_run(&rig, &program, REMOTE);
     size_t said = 0;
@@ -201,10 +195,9 @@ START_TEST(a_program_that_does_not_read)
     ck_assert_uint_gt(take_adjusts(), 0);
     ck_assert_uint_eq(channel()->pending.bytes, 0);
 }
-END_TEST
 
 /* A program that reads in small steps: queued data stays in order. */
-START_TEST(a_program_that_reads_slowly)
+TEST(a_program_that_reads_slowly)
 {
     program_run(&rig, &program, REMOTE);
     size_t said = 0, got = 0, allowed = LIMIT_WINDOW_BYTES;
@@ -224,9 +217,8 @@ START_TEST(a_program_that_reads_slowly)
     }
     ck_assert_mem_eq(back, bytes, sizeof(bytes));
 }
-END_TEST
 
-START_TEST(eof_closes_stdin_after_the_last_byte)
+TEST(eof_closes_stdin_after_the_last_byte)
 {
     program_run(&rig, &program, REMOTE);
     for (size_t i = 0; i < 14; i++) {
@@ -251,9 +243,8 @@ START_TEST(eof_closes_stdin_after_the_last_byte)
     turns(1);
     rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "sorted");
 }
-END_TEST
 
-START_TEST(eof_before_the_program)
+TEST_EACH(eof_before_the_program, 2)
 {
     program.channel = program_channel(&rig, REMOTE, 1000, 1000);
     size_t ahead = (size_t)_i;
@@ -265,7 +256,6 @@ START_TEST(eof_before_the_program)
     ck_assert_uint_eq(program_read(program.in, back, ahead), ahead);
     ck_assert_int_eq(read(program.in, &byte, 1), 0);
 }
-END_TEST
 
 static void client_is(const char *version)
 {
@@ -274,7 +264,7 @@ static void client_is(const char *version)
 }
 
 /* eow@openssh.com once; later data is discarded and its window returned; output goes on. */
-START_TEST(a_program_that_closes_its_stdin)
+TEST_EACH(a_program_that_closes_its_stdin, 2)
 {
     client_is("SSH-2.0-OpenSSH_9.2p1");
     program_run(&rig, &program, REMOTE);
@@ -298,10 +288,9 @@ START_TEST(a_program_that_closes_its_stdin)
     rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "on");
     rig_expect_silence(&rig);
 }
-END_TEST
 
 /* sshj answers requests that it does not know, though they want no reply. */
-START_TEST(no_eow_to_other_clients)
+TEST(no_eow_to_other_clients)
 {
     client_is("SSH-2.0-SSHJ_0.38.0");
     program_run(&rig, &program, REMOTE);
@@ -315,9 +304,8 @@ START_TEST(no_eow_to_other_clients)
     rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "on");
     rig_expect_silence(&rig);
 }
-END_TEST
 
-START_TEST(no_eow_after_the_clients_eof)
+TEST(no_eow_after_the_clients_eof)
 {
     client_is("SSH-2.0-OpenSSH_9.2p1");
     program_run(&rig, &program, REMOTE);
@@ -330,31 +318,4 @@ START_TEST(no_eow_after_the_clients_eof)
     turns(2);
     ck_assert_int_eq(channel()->child_stdin, -1);
     rig_expect_silence(&rig);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_stdout");
-    TCase *tests = tcase_create("channel_stdout");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, output_and_errors);
-    tcase_add_test(tests, nothing_after_a_disconnect);
-    tcase_add_test(tests, small_windows_and_packets);
-    tcase_add_test(tests, a_stream_without_end);
-    tcase_add_loop_test(tests, pipes_are_widened_but_never_narrowed, 0, 2);
-    tcase_add_test(tests, output_stops_while_there_is_room_for_answers);
-    tcase_add_test(tests, two_streams_have_the_same_share);
-    tcase_add_test(tests, nothing_leaves_during_our_key_exchange);
-    tcase_add_test(tests, data_typed_ahead_waits_for_the_program);
-    tcase_add_test(tests, a_program_that_does_not_read);
-    tcase_add_test(tests, a_program_that_reads_slowly);
-    tcase_add_test(tests, eof_closes_stdin_after_the_last_byte);
-    tcase_add_loop_test(tests, eof_before_the_program, 0, 2);
-    tcase_add_loop_test(tests, a_program_that_closes_its_stdin, 0, 2);
-    tcase_add_test(tests, no_eow_to_other_clients);
-    tcase_add_test(tests, no_eow_after_the_clients_eof);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -44,39 +44,37 @@ static uint32_t run(uint32_t window, uint32_t step, uint64_t delay_ms)
     return most;
 }
 
-START_TEST(nothing_is_held_before_a_delay_is_known)
+UNIT_FIXTURE(start, NULL);
+
+TEST(nothing_is_held_before_a_delay_is_known)
 {
     ck_assert(!pace_holds(&pace));
     ck_assert_uint_eq(send_all(1U << 30, 5), 1U << 30);
 }
-END_TEST
 
-START_TEST(a_near_client_has_little_in_flight)
+TEST(a_near_client_has_little_in_flight)
 {
     ck_assert_uint_lt(run(1U << 21, 98304, 0), 400000);
 }
-END_TEST
 
 /* As much as a gigabit link carries in a round trip; the window is larger. */
-START_TEST(a_far_client_has_much_in_flight)
+TEST(a_far_client_has_much_in_flight)
 {
     ck_assert_uint_gt(run(1U << 25, 98304, 10), 10 * 125000);
     start();
     ck_assert_uint_gt(run(1U << 25, 98304, 100), 100 * 125000);
 }
-END_TEST
 
-START_TEST(large_steps_are_waited_for)
+TEST(large_steps_are_waited_for)
 {
     for (uint32_t step = 1; step <= 1U << 21; step *= 2) {
         start();
         ck_assert_uint_ge(run(1U << 22, step, 0), step);
     }
 }
-END_TEST
 
 /* A delay while much data waited says nothing about the distance. */
-START_TEST(the_shortest_delay_counts)
+TEST(the_shortest_delay_counts)
 {
     run(1U << 25, 98304, 50);
     ck_assert_uint_eq(pace.delay_ms, 50);
@@ -89,9 +87,8 @@ START_TEST(the_shortest_delay_counts)
     pace_returned(&pace, PACKET, now_ms + 60);
     ck_assert_uint_eq(pace.delay_ms, 3);
 }
-END_TEST
 
-START_TEST(more_comes_back_than_was_sent)
+TEST(more_comes_back_than_was_sent)
 {
     pace_returned(&pace, UINT32_MAX, 1);
     ck_assert_uint_eq(pace.in_flight, 0);
@@ -100,9 +97,8 @@ START_TEST(more_comes_back_than_was_sent)
     ck_assert_uint_eq(pace.in_flight, 0);
     ck_assert_uint_eq(pace.delay_ms, 1);
 }
-END_TEST
 
-START_TEST(a_forgotten_delay_is_measured_again)
+TEST(a_forgotten_delay_is_measured_again)
 {
     run(1U << 21, 98304, 2);
     send_all(1U << 21, 5000);
@@ -116,7 +112,6 @@ START_TEST(a_forgotten_delay_is_measured_again)
     send_all(1U << 22, 6002);
     ck_assert(pace_holds(&pace));
 }
-END_TEST
 
 /* ---- between sessions ------------------------------------------------------------------------ */
 
@@ -172,15 +167,18 @@ static void make_known(void)
     ck_assert(pace_of(&bulk)->delay_known);
 }
 
-START_TEST(alone_it_is_not_held)
+UNIT_CASE("between sessions");
+UNIT_FIXTURE(start_sessions, finish_sessions);
+UNIT_TIMEOUT(60);
+
+TEST(alone_it_is_not_held)
 {
     make_known();
     ck_assert_uint_ge(send_until_it_stops(), 1U << 24);
     ck_assert_uint_eq(program_plan(&rig).deadline_ms, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(beside_another_it_is_held)
+TEST(beside_another_it_is_held)
 {
     make_known();
     program_run(&rig, &other, 2);
@@ -195,9 +193,8 @@ START_TEST(beside_another_it_is_held)
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", bulk.channel, 100000);
     ck_assert_uint_gt(send_until_it_stops(), held_at - PACKET);
 }
-END_TEST
 
-START_TEST(a_client_that_returns_no_window_gets_more_in_the_end)
+TEST(a_client_that_returns_no_window_gets_more_in_the_end)
 {
     make_known();
     program_run(&rig, &other, 2);
@@ -211,9 +208,8 @@ START_TEST(a_client_that_returns_no_window_gets_more_in_the_end)
     ck_assert_uint_ge(send_until_it_stops(), 1U << 24);
     ck_assert_uint_eq(program_plan(&rig).deadline_ms, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(the_other_one_ends)
+TEST(the_other_one_ends)
 {
     make_known();
     program_run(&rig, &other, 2);
@@ -221,29 +217,4 @@ START_TEST(the_other_one_ends)
     program_exit(&other, 0, 0, 0);
     program_close_all(&other);
     ck_assert_uint_ge(send_until_it_stops(), 1U << 24);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_stdout_pace");
-    TCase *tests = tcase_create("channel_stdout_pace");
-    tcase_add_checked_fixture(tests, start, NULL);
-    tcase_add_test(tests, nothing_is_held_before_a_delay_is_known);
-    tcase_add_test(tests, a_near_client_has_little_in_flight);
-    tcase_add_test(tests, a_far_client_has_much_in_flight);
-    tcase_add_test(tests, large_steps_are_waited_for);
-    tcase_add_test(tests, the_shortest_delay_counts);
-    tcase_add_test(tests, more_comes_back_than_was_sent);
-    tcase_add_test(tests, a_forgotten_delay_is_measured_again);
-    suite_add_tcase(suite, tests);
-    TCase *sessions = tcase_create("between sessions");
-    tcase_add_checked_fixture(sessions, start_sessions, finish_sessions);
-    tcase_set_timeout(sessions, 60);
-    tcase_add_test(sessions, alone_it_is_not_held);
-    tcase_add_test(sessions, beside_another_it_is_held);
-    tcase_add_test(sessions, a_client_that_returns_no_window_gets_more_in_the_end);
-    tcase_add_test(sessions, the_other_one_ends);
-    suite_add_tcase(suite, sessions);
-    return suite;
 }

@@ -38,6 +38,9 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 static struct channel *channel_of(const struct program *one)
 {
     return &rig.connection->channels[one->channel];
@@ -89,7 +92,7 @@ static void grow(const struct program *one)
     }
 }
 
-START_TEST(grows_with_a_program_that_reads)
+TEST(grows_with_a_program_that_reads)
 {
     program_run(&rig, program, REMOTE);
     const struct channel *channel = channel_of(program);
@@ -106,9 +109,8 @@ START_TEST(grows_with_a_program_that_reads)
     ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
     ck_assert_uint_eq(channel->window, LIMIT_LARGEST_WINDOW_BYTES);
 }
-END_TEST
 
-START_TEST(does_not_grow_while_there_is_more_to_read)
+TEST(does_not_grow_while_there_is_more_to_read)
 {
     program_run(&rig, program, REMOTE);
     rig.connection->socket.input_empty = false;
@@ -118,7 +120,6 @@ START_TEST(does_not_grow_while_there_is_more_to_read)
     }
     ck_assert_uint_eq(channel_of(program)->limit, LIMIT_WINDOW_BYTES);
 }
-END_TEST
 
 /* Fills the pipe, which is not made larger. */
 static size_t fill_stdin(const struct program *one)
@@ -133,7 +134,7 @@ static size_t fill_stdin(const struct program *one)
 }
 
 /* Nor while data for the program is queued. */
-START_TEST(does_not_grow_while_the_program_is_behind)
+TEST(does_not_grow_while_the_program_is_behind)
 {
     program_run(&rig, program, REMOTE);
     fill_stdin(program);
@@ -143,10 +144,9 @@ START_TEST(does_not_grow_while_the_program_is_behind)
     ck_assert_uint_gt(channel_of(program)->pending.bytes, 0);
     ck_assert_uint_eq(channel_of(program)->limit, LIMIT_WINDOW_BYTES);
 }
-END_TEST
 
 /* All of a grown window fits into the pool, and one byte more is refused. */
-START_TEST(a_program_that_stops_after_growth)
+TEST(a_program_that_stops_after_growth)
 {
     program_run(&rig, program, REMOTE);
     grow(program);
@@ -158,10 +158,9 @@ START_TEST(a_program_that_stops_after_growth)
     rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data beyond the window");
 }
-END_TEST
 
 /* A program that reads slowly gets the first window again; later the window grows again. */
-START_TEST(shrinks_with_a_program_that_stops)
+TEST(shrinks_with_a_program_that_stops)
 {
     program_run(&rig, program, REMOTE);
     grow(program);
@@ -187,10 +186,9 @@ START_TEST(shrinks_with_a_program_that_stops)
     grow(program);
     ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
 }
-END_TEST
 
 /* A near client's window stays small while another session shares the connection, or shrinks. */
-START_TEST(near_windows_that_share)
+TEST(near_windows_that_share)
 {
     const struct channel *channel = &rig.connection->channels[0];
     program_run(&rig, program, REMOTE);
@@ -209,9 +207,8 @@ START_TEST(near_windows_that_share)
     ck_assert_uint_eq(channel->limit, LIMIT_NEAR_WINDOW_BYTES);
     ck_assert_uint_ge(channel->window, LIMIT_NEAR_WINDOW_BYTES / 2);
 }
-END_TEST
 
-START_TEST(near_windows_of_one_session)
+TEST(near_windows_of_one_session)
 {
     program_run(&rig, program, REMOTE);
     for (int i = 0; i < 20; i++) {
@@ -220,10 +217,9 @@ START_TEST(near_windows_of_one_session)
     }
     ck_assert_uint_eq(channel_of(program)->limit, LIMIT_LARGEST_WINDOW_BYTES);
 }
-END_TEST
 
 /* A window that grows first leaves less for the others, but never less than the first window. */
-START_TEST(all_windows_together_are_bounded)
+TEST(all_windows_together_are_bounded)
 {
     for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
         program_run(&rig, &programs[i], i);
@@ -251,7 +247,6 @@ START_TEST(all_windows_together_are_bounded)
     grow(program);
     ck_assert_uint_eq(channel_of(program)->limit, LIMIT_LARGEST_WINDOW_BYTES);
 }
-END_TEST
 
 /* ---- memory that is returned   --------------------------------------------------------------- */
 
@@ -265,7 +260,7 @@ static bool is_zero(const uint8_t *at, size_t count)
     return true;
 }
 
-START_TEST(an_empty_pool_is_trimmed)
+TEST(an_empty_pool_is_trimmed)
 {
     struct pool *pool = &rig.connection->pool;
     program_run(&rig, program, REMOTE);
@@ -288,9 +283,8 @@ START_TEST(an_empty_pool_is_trimmed)
     /* All whole pages of it. */
     ck_assert(is_zero(pool->chunks[0] + 4096, QUEUE_CHUNK_BYTES - 4096));
 }
-END_TEST
 
-START_TEST(an_empty_output_is_trimmed)
+TEST(an_empty_output_is_trimmed)
 {
     struct connection *connection = rig.connection;
     rig_say(&rig, SSH_MSG_PING, "s", "small");
@@ -307,25 +301,4 @@ START_TEST(an_empty_output_is_trimmed)
     ck_assert(is_zero(connection->buffers.output + 4096, 8000));
     rig_say(&rig, SSH_MSG_PING, "s", "again");
     rig_expect(&rig, SSH_MSG_PONG, "s", "again");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("channel_window");
-    TCase *tests = tcase_create("channel_window");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, grows_with_a_program_that_reads);
-    tcase_add_test(tests, does_not_grow_while_there_is_more_to_read);
-    tcase_add_test(tests, does_not_grow_while_the_program_is_behind);
-    tcase_add_test(tests, a_program_that_stops_after_growth);
-    tcase_add_test(tests, shrinks_with_a_program_that_stops);
-    tcase_add_test(tests, near_windows_that_share);
-    tcase_add_test(tests, near_windows_of_one_session);
-    tcase_add_test(tests, all_windows_together_are_bounded);
-    tcase_add_test(tests, an_empty_pool_is_trimmed);
-    tcase_add_test(tests, an_empty_output_is_trimmed);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -57,15 +57,14 @@ static const struct {
     {UINT64_MAX, 128},
 };
 
-START_TEST(limit_for_memory)
+TEST_EACH(limit_for_memory, COUNT_OF(memories))
 {
     ck_assert_uint_eq(limit_slots(memories[_i].bytes), memories[_i].limit);
 }
-END_TEST
 
 /* ---- who gets in ----------------------------------------------------------------------------- */
 
-START_TEST(limit_in_all)
+TEST(limit_in_all)
 {
     start(3, 3);
     for (unsigned number = 1; number <= 3; number++) {
@@ -74,9 +73,8 @@ START_TEST(limit_in_all)
     }
     ck_assert_str_eq(refuse(4), "too many");
 }
-END_TEST
 
-START_TEST(limit_of_one_address)
+TEST(limit_of_one_address)
 {
     start(64, 2);
     add(1);
@@ -85,9 +83,8 @@ START_TEST(limit_of_one_address)
     ck_assert_str_eq(refuse(1), "too many from one address");
     ck_assert_ptr_null(refuse(2));
 }
-END_TEST
 
-START_TEST(a_removed_client_leaves_room)
+TEST(a_removed_client_leaves_room)
 {
     start(2, 1);
     pid_t first = add(1);
@@ -104,17 +101,15 @@ START_TEST(a_removed_client_leaves_room)
     ck_assert_ptr_null(refuse(2));
     ck_assert_str_eq(refuse(3), "too many from one address");
 }
-END_TEST
 
 /* With -k the orphans of a connection become children of the listener. */
-START_TEST(another_child_is_no_client)
+TEST(another_child_is_no_client)
 {
     start(4, 4);
     add(1);
     clients_remove(&clients, 1);
     ck_assert_uint_eq(clients.count, 1);
 }
-END_TEST
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
@@ -152,28 +147,11 @@ static const struct {
     {AF_UNIX, "", AF_INET6, "::1", false},
 };
 
-START_TEST(what_counts_as_one)
+TEST_EACH(what_counts_as_one, COUNT_OF(sources))
 {
     struct in6_addr source = source_of(sources[_i].family, sources[_i].text);
     struct in6_addr other = source_of(sources[_i].other_family, sources[_i].other);
     start(4, 1);
     clients_add(&clients, &source, 1);
     ck_assert((clients_refuse(&clients, &other) != NULL) == sources[_i].same);
-}
-END_TEST
-
-#define COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("clients");
-    TCase *tests = tcase_create("clients");
-    tcase_add_loop_test(tests, limit_for_memory, 0, COUNT(memories));
-    tcase_add_test(tests, limit_in_all);
-    tcase_add_test(tests, limit_of_one_address);
-    tcase_add_test(tests, a_removed_client_leaves_room);
-    tcase_add_test(tests, another_child_is_no_client);
-    tcase_add_loop_test(tests, what_counts_as_one, 0, COUNT(sources));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

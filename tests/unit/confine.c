@@ -89,14 +89,15 @@ static bool needs_the_right(void)
 static bool (*const of_root[])(void) = {takes_on_all_ids, finds_a_way_back, refuses_no_id,
                                         lets_root_be_root};
 
-START_TEST(identities)
+UNIT_NEEDS(!unit_is_emulated(), "an emulator runs it");
+
+TEST_EACH(identities, COUNT_OF(of_root))
 {
     if (geteuid() == 0) {
         in_a_fork(of_root[_i]);
     }
     in_a_fork(needs_the_right);
 }
-END_TEST
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
@@ -141,11 +142,10 @@ static bool empties_the_inheritable_set(void)
            (!ambient || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_KILL_NUMBER, 0L, 0L) == 0);
 }
 
-START_TEST(capabilities)
+TEST_EACH(capabilities, 2)
 {
     in_a_fork(_i == 0 ? empties_all_sets : empties_the_inheritable_set);
 }
-END_TEST
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -184,13 +184,12 @@ static bool refuses_no_limit(void)
 static bool (*const of_limits[])(void) = {lowers_a_limit, keeps_a_lower_limit,
                                           keeps_it_without_rights, refuses_no_limit};
 
-START_TEST(limits)
+TEST_EACH(limits, COUNT_OF(of_limits))
 {
     if (of_limits[_i] != keeps_it_without_rights || geteuid() == 0) {
         in_a_fork(of_limits[_i]);
     }
 }
-END_TEST
 
 /* ---- an ordinary user ------------------------------------------------------------------------ */
 
@@ -223,14 +222,13 @@ static bool judges_the_start(void)
            prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L) == (ordinary ? 1 : 0);
 }
 
-START_TEST(ordinary_users)
+TEST_EACH(ordinary_users, COUNT_OF(starts))
 {
     start_tried = _i;
     if (geteuid() == 0) {
         in_a_fork(judges_the_start);
     }
 }
-END_TEST
 
 /* ---- keyrings -------------------------------------------------------------------------------- */
 
@@ -277,11 +275,10 @@ static bool has_the_users_keys_alone(void)
     return syscall(SYS_keyctl, (long)UNLINK, own, (long)OF_USER) == 0 && !before && after;
 }
 
-START_TEST(keyrings)
+TEST(keyrings)
 {
     in_a_fork(has_the_users_keys_alone);
 }
-END_TEST
 
 /* ---- flags ----------------------------------------------------------------------------------- */
 
@@ -294,24 +291,7 @@ static bool sets_the_flags(void)
            prctl(PR_GET_DUMPABLE, 0L, 0L, 0L, 0L) == 0;
 }
 
-START_TEST(flags)
+TEST(flags)
 {
     in_a_fork(sets_the_flags);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("confine");
-    TCase *tests = tcase_create("confine");
-    if (!unit_is_emulated()) {
-        tcase_add_loop_test(tests, identities, 0, sizeof(of_root) / sizeof(of_root[0]));
-        tcase_add_loop_test(tests, capabilities, 0, 2);
-        tcase_add_loop_test(tests, limits, 0, sizeof(of_limits) / sizeof(of_limits[0]));
-        tcase_add_loop_test(tests, ordinary_users, 0, sizeof(starts) / sizeof(starts[0]));
-        tcase_add_test(tests, keyrings);
-        tcase_add_test(tests, flags);
-    }
-    suite_add_tcase(suite, tests);
-    return suite;
 }

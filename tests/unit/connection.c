@@ -20,6 +20,9 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 /* ---- held back during our key exchange ------------------------------------------------------- */
 
 static void log_in(bool strict)
@@ -34,7 +37,7 @@ static void log_in(bool strict)
 
 /* We ask for a rekey; what the client says before its own KEXINIT is still legal, is acted on, and
  * answered behind NEWKEYS, in order. */
-START_TEST(answers_leave_behind_newkeys)
+TEST_EACH(answers_leave_behind_newkeys, 4)
 {
     const struct offer offer = {.methods = _i < 2 ? CURVE25519 : HYBRID};
     log_in((_i & 1) != 0);
@@ -67,10 +70,9 @@ START_TEST(answers_leave_behind_newkeys)
     rig_send(&rig, SSH_MSG_PING, "s", "under new keys");
     rig_expect(&rig, SSH_MSG_PONG, "s", "under new keys");
 }
-END_TEST
 
 /* Between our NEWKEYS and the client's we may speak already. */
-START_TEST(speaks_before_the_clients_newkeys)
+TEST(speaks_before_the_clients_newkeys)
 {
     const struct offer offer = {.methods = CURVE25519};
     log_in(true);
@@ -82,9 +84,8 @@ START_TEST(speaks_before_the_clients_newkeys)
     message_send(rig.connection, &message);
     rig_expect(&rig, SSH_MSG_IGNORE, "s", "now");
 }
-END_TEST
 
-START_TEST(disconnect_and_key_exchange_are_not_held_back)
+TEST(disconnect_and_key_exchange_are_not_held_back)
 {
     rig.connection->kex.sent = true;
     struct writer message = message_begin(rig.connection, SSH_MSG_KEX_ECDH_REPLY);
@@ -96,7 +97,6 @@ START_TEST(disconnect_and_key_exchange_are_not_held_back)
     rig_expect(&rig, SSH_MSG_DISCONNECT, "uss", SSH_DISCONNECT_BY_APPLICATION, "enough", "");
     rig_expect_silence(&rig);
 }
-END_TEST
 
 /* Every message costs its size field, its number, and here a string's length. */
 #define HELD_OVERHEAD (4 + 1 + 4)
@@ -114,7 +114,7 @@ static void expect_refused_for_its_flood(void)
     rig_expect_left(&rig, reason);
 }
 
-START_TEST(the_hold_has_its_size_and_no_more)
+TEST_EACH(the_hold_has_its_size_and_no_more, 2)
 {
     rig.connection->kex.sent = true;
     for (int i = 0; i < 15; i++) {
@@ -129,9 +129,8 @@ START_TEST(the_hold_has_its_size_and_no_more)
     expect_refused_for_its_flood();
     ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
 }
-END_TEST
 
-START_TEST(a_flood_during_our_exchange_ends_it)
+TEST(a_flood_during_our_exchange_ends_it)
 {
     log_in(false);
     kexinit_send(rig.connection);
@@ -141,7 +140,6 @@ START_TEST(a_flood_during_our_exchange_ends_it)
     }
     expect_refused_for_its_flood();
 }
-END_TEST
 
 static void ask_for_the_shortest_answer(void)
 {
@@ -149,7 +147,7 @@ static void ask_for_the_shortest_answer(void)
 }
 
 /* One byte of payload takes a packet of 28 bytes: counted as they leave, one more would not fit. */
-START_TEST(what_is_held_back_fits_when_it_leaves)
+TEST_EACH(what_is_held_back_fits_when_it_leaves, 2)
 {
     const struct offer offer = {.methods = HYBRID};
     const size_t fit = LIMIT_DEFERRED_SEALED_BYTES / packet_sealed_bytes(1);
@@ -178,7 +176,6 @@ START_TEST(what_is_held_back_fits_when_it_leaves)
     ask_for_the_shortest_answer();
     expect_refused_for_its_flood();
 }
-END_TEST
 
 /* ---- the output buffer ----------------------------------------------------------------------- */
 
@@ -193,7 +190,7 @@ static size_t ping_until_room_is_below(size_t room)
     return count;
 }
 
-START_TEST(room_is_what_is_free)
+TEST(room_is_what_is_free)
 {
     ck_assert_uint_eq(output_room(rig.connection), LIMIT_OUTPUT_BYTES);
     rig_say(&rig, SSH_MSG_PING, "s", "");
@@ -201,10 +198,9 @@ START_TEST(room_is_what_is_free)
     rig_expect(&rig, SSH_MSG_PONG, "s", "");
     ck_assert_uint_eq(output_room(rig.connection), LIMIT_OUTPUT_BYTES);
 }
-END_TEST
 
 /* The room of sent bytes is used again in a full buffer; no byte is lost or changes its place. */
-START_TEST(the_output_is_a_queue)
+TEST(the_output_is_a_queue)
 {
     static const uint8_t zeros[8000];
     size_t queued = ping_until_room_is_below(LIMIT_REPLY_BYTES);
@@ -220,9 +216,8 @@ START_TEST(the_output_is_a_queue)
     }
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
-START_TEST(an_overflow_ends_the_connection)
+TEST(an_overflow_ends_the_connection)
 {
     static const uint8_t zeros[8000];
     for (int i = 0; i < 100 && !rig.connection->end.reached; i++) {
@@ -235,10 +230,9 @@ START_TEST(an_overflow_ends_the_connection)
     }
     rig_expect_failed(&rig, "output overflow");
 }
-END_TEST
 
 /* As full as can be, byte by byte: the last message fits or it ends the connection. */
-START_TEST(the_edge_of_the_output)
+TEST(the_edge_of_the_output)
 {
     static const uint8_t zeros[33064];
     for (size_t size = 0; size < 64; size++) {
@@ -253,11 +247,10 @@ START_TEST(the_edge_of_the_output)
         ck_assert_uint_le(rig.connection->output_end, LIMIT_OUTPUT_BYTES);
     }
 }
-END_TEST
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-START_TEST(the_first_reason_stays)
+TEST(the_first_reason_stays)
 {
     struct connection *connection = rig.connection;
     ck_assert_int_eq(connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "one"),
@@ -270,9 +263,8 @@ START_TEST(the_first_reason_stays)
     rig_expect_refusal(&rig, SSH_DISCONNECT_MAC_ERROR, "one");
     ck_assert_str_eq(connection->end.reason, "one");
 }
-END_TEST
 
-START_TEST(leaving_says_nothing_and_failing_no_reason)
+TEST(leaving_says_nothing_and_failing_no_reason)
 {
     connection_leave(rig.connection, "gone");
     rig_expect_left(&rig, "gone");
@@ -283,37 +275,12 @@ START_TEST(leaving_says_nothing_and_failing_no_reason)
     rig_expect_silence(&rig);
     ck_assert_str_eq(rig.connection->end.reason, "broken");
 }
-END_TEST
 
-START_TEST(a_long_reason_is_cut_off)
+TEST(a_long_reason_is_cut_off)
 {
     char reason[2000];
     memset(reason, 'x', sizeof(reason) - 1);
     reason[sizeof(reason) - 1] = '\0';
     connection_leave(rig.connection, "%s", reason);
     ck_assert_uint_eq(strlen(rig.connection->end.reason), LIMIT_NOTE_BYTES);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("connection");
-    TCase *tests = tcase_create("connection");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, answers_leave_behind_newkeys, 0, 4);
-    tcase_add_test(tests, speaks_before_the_clients_newkeys);
-    tcase_add_test(tests, disconnect_and_key_exchange_are_not_held_back);
-    tcase_add_loop_test(tests, the_hold_has_its_size_and_no_more, 0, 2);
-    tcase_add_test(tests, a_flood_during_our_exchange_ends_it);
-    tcase_add_loop_test(tests, what_is_held_back_fits_when_it_leaves, 0, 2);
-    tcase_add_test(tests, room_is_what_is_free);
-    tcase_add_test(tests, the_output_is_a_queue);
-    tcase_add_test(tests, an_overflow_ends_the_connection);
-    tcase_add_test(tests, the_edge_of_the_output);
-    tcase_add_test(tests, the_first_reason_stays);
-    tcase_add_test(tests, leaving_says_nothing_and_failing_no_reason);
-    tcase_add_test(tests, a_long_reason_is_cut_off);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -28,6 +28,8 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+
 /* What a client does or not is in the members of the connection; here its times, in seconds. */
 static void at(uint64_t seconds)
 {
@@ -86,7 +88,7 @@ static void exchange(int state)
 
 /* ---- one deadline each ----------------------------------------------------------------------- */
 
-START_TEST(login)
+TEST(login)
 {
     rig.connection->phase = SSH_PHASE_AUTH;
     expect_next(60);
@@ -95,9 +97,8 @@ START_TEST(login)
     at(60);
     expect_refused(SSH_DISCONNECT_BY_APPLICATION, "login deadline of 60 s");
 }
-END_TEST
 
-START_TEST(idle)
+TEST_EACH(idle, EXCHANGES + 1)
 {
     rig.options.keepalive_seconds = 0;
     if (_i < EXCHANGES) {
@@ -111,9 +112,8 @@ START_TEST(idle)
     at(507);
     expect_refused(SSH_DISCONNECT_BY_APPLICATION, "idle for 500 s");
 }
-END_TEST
 
-START_TEST(life)
+TEST_EACH(life, 2)
 {
     rig.connection->times.warned = true;
     rig.options.idle_seconds = rig.options.keepalive_seconds = 0;
@@ -126,10 +126,9 @@ START_TEST(life)
     at(1005);
     expect_refused(SSH_DISCONNECT_BY_APPLICATION, "longest life of 1000 s");
 }
-END_TEST
 
 /* A client that is asleep answers our KEXINIT when it wakes up, and an idle one gets none. */
-START_TEST(none)
+TEST_EACH(none, EXCHANGES + 1)
 {
     rig.options = (struct net_options){.login_seconds = 60};
     if (_i < EXCHANGES) {
@@ -141,10 +140,9 @@ START_TEST(none)
     rig_expect_alive(&rig, phase);
     rig_expect_silence(&rig);
 }
-END_TEST
 
 /* Before the login the login's deadline counts in a key exchange as well. */
-START_TEST(login_in_a_key_exchange)
+TEST_EACH(login_in_a_key_exchange, EXCHANGES)
 {
     exchange(_i);
     rig.connection->phase = _i == 0 ? SSH_PHASE_AUTH : rig.connection->phase;
@@ -153,13 +151,12 @@ START_TEST(login_in_a_key_exchange)
     at(60);
     expect_refused(SSH_DISCONNECT_BY_APPLICATION, "login deadline of 60 s");
 }
-END_TEST
 
 /* ---- the warning ----------------------------------------------------------------------------- */
 
 #define WARNING "\r\nwrensshd: this connection ends in 60 seconds\r\n"
 
-START_TEST(terminals_are_warned)
+TEST(terminals_are_warned)
 {
     rig.options.idle_seconds = rig.options.keepalive_seconds = 0;
     terminal(0, true)->remote = 7;
@@ -179,9 +176,8 @@ START_TEST(terminals_are_warned)
     rig_expect_silence(&rig);
     expect_next(1000);
 }
-END_TEST
 
-START_TEST(a_short_life_has_no_warning)
+TEST_EACH(a_short_life_has_no_warning, 2)
 {
     rig.options.life_seconds = LIMIT_WARNING_SECONDS + (unsigned)_i;
     rig.options.idle_seconds = rig.options.keepalive_seconds = 0;
@@ -190,11 +186,10 @@ START_TEST(a_short_life_has_no_warning)
     expect_next(_i == 0 ? LIMIT_WARNING_SECONDS : LIMIT_WARNING_SECONDS + 1);
     ck_assert(rig.connection->times.warned == (_i == 1));
 }
-END_TEST
 
 /* ---- keepalives ------------------------------------------------------------------------------ */
 
-START_TEST(silence_is_asked_three_times)
+TEST(silence_is_asked_three_times)
 {
     rig.options.idle_seconds = 0;
     read_at(10);
@@ -209,9 +204,8 @@ START_TEST(silence_is_asked_three_times)
     at(410);
     rig_expect_left(&rig, "client did not answer 3 keepalives");
 }
-END_TEST
 
-START_TEST(an_answer_starts_the_count_anew)
+TEST(an_answer_starts_the_count_anew)
 {
     rig.options.idle_seconds = 0;
     at(100);
@@ -227,10 +221,9 @@ START_TEST(an_answer_starts_the_count_anew)
     at(601);
     rig_expect_left(&rig, "client did not answer 3 keepalives");
 }
-END_TEST
 
 /* Our KEXINIT asks as well: no other question is sent, but the client's silence counts. */
-START_TEST(keepalives_in_a_key_exchange)
+TEST_EACH(keepalives_in_a_key_exchange, EXCHANGES)
 {
     rig.options.idle_seconds = 0;
     exchange(_i);
@@ -247,9 +240,8 @@ START_TEST(keepalives_in_a_key_exchange)
     at(400);
     rig_expect_left(&rig, "client did not answer 3 keepalives");
 }
-END_TEST
 
-START_TEST(no_keepalive_before_the_login)
+TEST(no_keepalive_before_the_login)
 {
     rig.connection->phase = SSH_PHASE_AUTH;
     rig.options.login_seconds = 1000;
@@ -257,10 +249,9 @@ START_TEST(no_keepalive_before_the_login)
     rig_expect_silence(&rig);
     expect_next(1000);
 }
-END_TEST
 
 /* A client that takes no output is not asked, and counted all the same. */
-START_TEST(no_room_to_ask)
+TEST(no_room_to_ask)
 {
     rig.options.idle_seconds = 0;
     rig.connection->output_end = LIMIT_OUTPUT_BYTES;
@@ -272,7 +263,6 @@ START_TEST(no_room_to_ask)
     at(400);
     ck_assert_str_eq(rig.connection->end.reason, "client did not answer 3 keepalives");
 }
-END_TEST
 
 /* ---- a slow link ----------------------------------------------------------------------------- */
 
@@ -297,7 +287,7 @@ static size_t waiting(void)
 }
 
 /* A question behind other output is not a question yet. When it has left, its time begins. */
-START_TEST(a_question_behind_output)
+TEST_EACH(a_question_behind_output, 2)
 {
     rig.options = (struct net_options){.keepalive_seconds = 100};
     rig.connection->kex.sent = _i == 1; /* the question is our KEXINIT, and has been sent already */
@@ -318,10 +308,9 @@ START_TEST(a_question_behind_output)
     at(1300);
     ck_assert_str_eq(rig.connection->end.reason, "client did not answer 3 keepalives");
 }
-END_TEST
 
 /* Output that stays where it is does not count. */
-START_TEST(a_question_behind_output_that_nobody_takes)
+TEST(a_question_behind_output_that_nobody_takes)
 {
     rig.options.idle_seconds = 0;
     queue();
@@ -332,10 +321,9 @@ START_TEST(a_question_behind_output_that_nobody_takes)
     at(400);
     ck_assert_str_eq(rig.connection->end.reason, "client did not answer 3 keepalives");
 }
-END_TEST
 
 /* Sessions are not idle while the client takes what they have written. */
-START_TEST(output_on_its_way_is_not_idle)
+TEST_EACH(output_on_its_way_is_not_idle, 2)
 {
     rig.options = (struct net_options){.idle_seconds = 500};
     rig.connection->socket.bytes_out = UINT32_MAX - QUEUED / 2; /* the count wraps */
@@ -355,10 +343,9 @@ START_TEST(output_on_its_way_is_not_idle)
     at(3500);
     ck_assert_str_eq(rig.connection->end.reason, "idle for 500 s");
 }
-END_TEST
 
 /* What the socket has taken is on its way until TCP has an acknowledgement. */
-START_TEST(only_tcp_knows_what_has_arrived)
+TEST(only_tcp_knows_what_has_arrived)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     socklen_t bytes = sizeof(address);
@@ -395,30 +382,4 @@ START_TEST(only_tcp_knows_what_has_arrived)
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
     at(1300);
     ck_assert_str_eq(rig.connection->end.reason, "client did not answer 3 keepalives");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("deadlines");
-    TCase *tests = tcase_create("deadlines");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_test(tests, login);
-    tcase_add_loop_test(tests, idle, 0, EXCHANGES + 1);
-    tcase_add_loop_test(tests, life, 0, 2);
-    tcase_add_loop_test(tests, none, 0, EXCHANGES + 1);
-    tcase_add_loop_test(tests, login_in_a_key_exchange, 0, EXCHANGES);
-    tcase_add_test(tests, terminals_are_warned);
-    tcase_add_loop_test(tests, a_short_life_has_no_warning, 0, 2);
-    tcase_add_test(tests, silence_is_asked_three_times);
-    tcase_add_test(tests, an_answer_starts_the_count_anew);
-    tcase_add_loop_test(tests, keepalives_in_a_key_exchange, 0, EXCHANGES);
-    tcase_add_test(tests, no_keepalive_before_the_login);
-    tcase_add_test(tests, no_room_to_ask);
-    tcase_add_loop_test(tests, a_question_behind_output, 0, 2);
-    tcase_add_test(tests, a_question_behind_output_that_nobody_takes);
-    tcase_add_loop_test(tests, output_on_its_way_is_not_idle, 0, 2);
-    tcase_add_test(tests, only_tcp_knows_what_has_arrived);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

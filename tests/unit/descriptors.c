@@ -110,7 +110,7 @@ static void (*const worlds[])(void) = {with_proc, without_proc, with_another_pro
                                        with_broken_proc};
 
 /* More than one piece of the list. */
-START_TEST(hundreds)
+TEST_EACH(hundreds, 4)
 {
     worlds[_i]();
     for (int fd = 20; fd < 600; fd++) {
@@ -122,9 +122,8 @@ START_TEST(hundreds)
         ck_assert_msg(!is_open(fd), "%d", fd);
     }
 }
-END_TEST
 
-START_TEST(all_from_the_first_on)
+TEST_EACH(all_from_the_first_on, 4)
 {
     static const int wanted_gone[] = {21, 22, 40, 250, 900};
     worlds[_i]();
@@ -138,10 +137,9 @@ START_TEST(all_from_the_first_on)
     }
     ck_assert(is_open(20));
 }
-END_TEST
 
 /* prlimit(1) lowers limits of what is open already. */
-START_TEST(those_above_a_lowered_limit)
+TEST_EACH(those_above_a_lowered_limit, 4)
 {
     worlds[_i]();
     open_at(300);
@@ -149,10 +147,9 @@ START_TEST(those_above_a_lowered_limit)
     descriptors_close_from(21);
     ck_assert(!is_open(300));
 }
-END_TEST
 
 /* Counting up takes tens of thousands of calls: only where the list is not whole. */
-START_TEST(a_list_that_is_believed)
+TEST(a_list_that_is_believed)
 {
     with_proc();
     latecomer = 500;
@@ -163,9 +160,8 @@ START_TEST(a_list_that_is_believed)
     ck_assert(!is_open(199));
     ck_assert(is_open(latecomer));
 }
-END_TEST
 
-START_TEST(some_from_to)
+TEST_EACH(some_from_to, 4)
 {
     worlds[_i]();
     for (int fd = 20; fd < 30; fd++) {
@@ -177,9 +173,8 @@ START_TEST(some_from_to)
         ck_assert(is_open(fd) == (fd < 22 || fd > 27));
     }
 }
-END_TEST
 
-START_TEST(ignored_signals_are_reset)
+TEST(ignored_signals_are_reset)
 {
     static const int signals[] = {SIGINT, SIGUSR2, SIGSYS, 40, 63};
     struct sigaction found;
@@ -203,10 +198,9 @@ START_TEST(ignored_signals_are_reset)
         ck_assert_int_eq(sigismember(&all, number) == 1, number == SIGUSR1);
     }
 }
-END_TEST
 
 /* SIGUSR2 shows that the mask is replaced, not extended. */
-START_TEST(watched_signals_are_read)
+TEST_EACH(watched_signals_are_read, 2)
 {
     static const int ending[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
     struct signalfd_siginfo read_one;
@@ -231,20 +225,4 @@ START_TEST(watched_signals_are_read)
     ck_assert_int_eq(read(fd, &read_one, sizeof(read_one)), sizeof(read_one));
     ck_assert_int_eq((int)read_one.ssi_signo, SIGCHLD);
     ck_assert(read(fd, &read_one, sizeof(read_one)) == -1 && errno == EAGAIN);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("descriptors");
-    TCase *tests = tcase_create("descriptors");
-    tcase_add_loop_test(tests, all_from_the_first_on, 0, 4);
-    tcase_add_loop_test(tests, hundreds, 0, 4);
-    tcase_add_test(tests, a_list_that_is_believed);
-    tcase_add_loop_test(tests, those_above_a_lowered_limit, 0, 4);
-    tcase_add_loop_test(tests, some_from_to, 0, 4);
-    tcase_add_test(tests, ignored_signals_are_reset);
-    tcase_add_loop_test(tests, watched_signals_are_read, 0, 2);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -32,6 +32,9 @@ static void close_rig(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(open_rig, close_rig);
+UNIT_TIMEOUT(60);
+
 static bool has(const char *set, char letter)
 {
     return strchr(set, letter) != NULL;
@@ -61,7 +64,7 @@ static enum dispatch_verdict expected_verdict(int number, char letter, message_h
     return has(PHASES_OF_UNKNOWN, letter) ? DISPATCH_UNIMPLEMENTED : DISPATCH_REFUSE;
 }
 
-START_TEST(all_messages_in_all_phases)
+TEST(all_messages_in_all_phases)
 {
     ck_assert_uint_eq(strlen(letters), SSH_PHASES);
     for (int number = 0; number < 256; number++) {
@@ -78,10 +81,9 @@ START_TEST(all_messages_in_all_phases)
         }
     }
 }
-END_TEST
 
 /* From the first KEXINIT to the end; before and after there are no packets to dispatch. */
-START_TEST(refusal_and_unimplemented_take_effect)
+TEST(refusal_and_unimplemented_take_effect)
 {
     for (int number = 0; number < 256; number++) {
         for (int phase = SSH_PHASE_KEXINIT; phase < SSH_PHASE_ENDED; phase++) {
@@ -107,9 +109,8 @@ START_TEST(refusal_and_unimplemented_take_effect)
         }
     }
 }
-END_TEST
 
-START_TEST(unimplemented_echoes_the_sequence_number)
+TEST(unimplemented_echoes_the_sequence_number)
 {
     rig.sequence = 77;
     rig_say(&rig, 200, "");
@@ -117,9 +118,8 @@ START_TEST(unimplemented_echoes_the_sequence_number)
     rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", 77);
     rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", 78);
 }
-END_TEST
 
-START_TEST(a_whole_login_passes_the_phases_in_order)
+TEST(a_whole_login_passes_the_phases_in_order)
 {
     static struct client client;
     const struct offer offer = {.methods = CURVE25519};
@@ -140,7 +140,6 @@ START_TEST(a_whole_login_passes_the_phases_in_order)
     rig_send(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", "ssh-connection", "none");
     rig_expect_alive(&rig, SSH_PHASE_AUTH);
 }
-END_TEST
 
 static const enum ssh_phase between[] = {SSH_PHASE_SERVICE, SSH_PHASE_AUTH, SSH_PHASE_OPEN};
 
@@ -171,33 +170,30 @@ static void rekeys_in(enum ssh_phase phase, bool guessed)
     rig_expect_alive(&rig, phase);
 }
 
-START_TEST(a_rekey_resumes_where_it_began)
+TEST_EACH(a_rekey_resumes_where_it_began, 3)
 {
     rekeys_in(between[_i], false);
     rekeys_in(between[_i], true);
 }
-END_TEST
 
-START_TEST(an_end_in_a_handler_ends_the_phase)
+TEST(an_end_in_a_handler_ends_the_phase)
 {
     rig_say(&rig, SSH_MSG_DISCONNECT, "us", 11, "bye");
     ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
     rig_expect_left(&rig, "client disconnected (11): bye");
 }
-END_TEST
 
 /* ---- the input ------------------------------------------------------------------------------- */
 
-START_TEST(a_corrupt_packet_ends_the_connection)
+TEST(a_corrupt_packet_ends_the_connection)
 {
     static const uint8_t packet[16] = {0, 0, 0, 12, 200};
     rig_deliver(&rig, packet, sizeof(packet));
     rig_expect_refusal(&rig, SSH_DISCONNECT_MAC_ERROR, "corrupt packet");
 }
-END_TEST
 
 /* Packets stay in the input while their answers have no room, and are handled once there is. */
-START_TEST(input_waits_for_room)
+TEST(input_waits_for_room)
 {
     static const uint8_t zeros[8000];
     struct connection *connection = rig.connection;
@@ -214,23 +210,4 @@ START_TEST(input_waits_for_room)
     rig_expect(&rig, SSH_MSG_PONG, "s", "later");
     ck_assert(!connection->socket.input_waits);
     ck_assert_uint_eq(connection->input_end, connection->input_start);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("dispatch");
-    TCase *tests = tcase_create("dispatch");
-    tcase_add_checked_fixture(tests, open_rig, close_rig);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, all_messages_in_all_phases);
-    tcase_add_test(tests, refusal_and_unimplemented_take_effect);
-    tcase_add_test(tests, unimplemented_echoes_the_sequence_number);
-    tcase_add_test(tests, a_whole_login_passes_the_phases_in_order);
-    tcase_add_loop_test(tests, a_rekey_resumes_where_it_began, 0, 3);
-    tcase_add_test(tests, an_end_in_a_handler_ends_the_phase);
-    tcase_add_test(tests, a_corrupt_packet_ends_the_connection);
-    tcase_add_test(tests, input_waits_for_room);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

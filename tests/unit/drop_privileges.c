@@ -203,14 +203,16 @@ static void drop_and_act(void)
     act();
 }
 
-START_TEST(allowed_calls_work)
+UNIT_NEEDS(people_have_seccomp(), "there are no seccomp filters here");
+UNIT_TIMEOUT(60);
+
+TEST_EACH(allowed_calls_work, COUNT_OF(allowed))
 {
     act = allowed[_i];
     int status = call_end_of(drop_and_act);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
                   (unsigned)status);
 }
-END_TEST
 
 /* ---- forbidden ------------------------------------------------------------------------------- */
 
@@ -242,13 +244,12 @@ static void make_call(void)
     call_make(call);
 }
 
-START_TEST(forbidden_calls_kill)
+TEST_EACH(forbidden_calls_kill, CALLS_OF_NOBODY + COUNT_OF(forbidden))
 {
     call = _i < CALLS_OF_NOBODY ? &calls_of_nobody[_i] : &forbidden[_i - CALLS_OF_NOBODY];
     act = make_call;
     call_expect_kill(call_end_of(drop_and_act), SIGSYS, call->name);
 }
-END_TEST
 
 /* The only signal that the monitor may send to the network process is SIGKILL. */
 static void stop_the_network_process(void)
@@ -256,12 +257,11 @@ static void stop_the_network_process(void)
     syscall(SYS_kill, monitor->network, SIGSTOP);
 }
 
-START_TEST(other_signals_kill)
+TEST(other_signals_kill)
 {
     act = stop_the_network_process;
     call_expect_kill(call_end_of(drop_and_act), SIGSYS, "SIGSTOP");
 }
-END_TEST
 
 /* With -l the monitor can connect to a restarted syslog, and to nothing else. This program's own
  * connect() leads from /dev/log to a socket of the test, once that is there. */
@@ -301,7 +301,7 @@ static void make_an_internet_socket(void)
     syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
 }
 
-START_TEST(syslog_can_be_reached)
+TEST(syslog_can_be_reached)
 {
     char line[512];
     int fd = make_collector();
@@ -315,7 +315,6 @@ START_TEST(syslog_can_be_reached)
     act = make_an_internet_socket;
     call_expect_kill(call_end_of(drop_and_act), SIGSYS, "socket AF_INET with -l");
 }
-END_TEST
 
 /* ---- rights ---------------------------------------------------------------------------------- */
 
@@ -349,27 +348,9 @@ static void look_at_itself(void)
     call_need(admission.fd == -1);
 }
 
-START_TEST(every_right_is_given_up)
+TEST(every_right_is_given_up)
 {
     int status = call_end_of(look_at_itself);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
                   (unsigned)status);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("drop_privileges");
-    TCase *tests = tcase_create("drop_privileges");
-    if (people_have_seccomp()) {
-        tcase_set_timeout(tests, 60);
-        tcase_add_loop_test(tests, allowed_calls_work, 0, sizeof(allowed) / sizeof(allowed[0]));
-        tcase_add_loop_test(tests, forbidden_calls_kill, 0,
-                            CALLS_OF_NOBODY + (int)(sizeof(forbidden) / sizeof(forbidden[0])));
-        tcase_add_test(tests, other_signals_kill);
-        tcase_add_test(tests, syslog_can_be_reached);
-        tcase_add_test(tests, every_right_is_given_up);
-    }
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -31,7 +31,9 @@ static bool verifies(const struct signed_message *it)
                                        it->public_key) == 0;
 }
 
-START_TEST(signs_as_rfc_8032)
+UNIT_TIMEOUT(60);
+
+TEST_EACH(signs_as_rfc_8032, VECTORS)
 {
     const struct ed25519_vector *vector = &rfc8032_ed25519[_i];
     struct signed_message it = from_vector(vector);
@@ -44,9 +46,8 @@ START_TEST(signs_as_rfc_8032)
     ck_assert_mem_eq(signature, it.signature, sizeof(signature));
     ck_assert(verifies(&it));
 }
-END_TEST
 
-START_TEST(refuses_every_flipped_bit)
+TEST_EACH(refuses_every_flipped_bit, VECTORS)
 {
     struct signed_message it = from_vector(&rfc8032_ed25519[_i]);
     for (size_t bit = 0; bit < 8 * sizeof(it.signature); bit++) {
@@ -61,7 +62,6 @@ START_TEST(refuses_every_flipped_bit)
     }
     ck_assert(verifies(&it));
 }
-END_TEST
 
 /* L = 2^252 + 27742317777372353535851937790883648493 (RFC 8032 section 5.1), little-endian. */
 static const uint8_t order[32] = {
@@ -70,7 +70,7 @@ static const uint8_t order[32] = {
 };
 
 /* S + L, S + 2 L, ... sign the same for a verifier that does not check (RFC 8032 section 5.1.7). */
-START_TEST(refuses_s_from_the_order_on)
+TEST_EACH(refuses_s_from_the_order_on, VECTORS)
 {
     struct signed_message it = from_vector(&rfc8032_ed25519[_i]);
     for (int multiple = 1; multiple < 15; multiple++) {
@@ -80,22 +80,20 @@ START_TEST(refuses_s_from_the_order_on)
     memcpy(it.signature + 32, order, sizeof(order));
     ck_assert(!verifies(&it));
 }
-END_TEST
 
 /* With a public key of low order and S = 0, R = the neutral element would sign anything. */
-START_TEST(refuses_low_order_keys)
+TEST(refuses_low_order_keys)
 {
     struct signed_message it = {.public_key = {1}, .signature = {1}, .message_bytes = 3};
     ck_assert(!verifies(&it));
 }
-END_TEST
 
 /*
  * Keys, public keys of X25519 and signatures, each made from the hash of those before. The hash at
  * the end is that of Debian's libsodium; that of the static builds has other code for the base
  * point and for scalars.
  */
-START_TEST(many_are_those_of_debian)
+TEST(many_are_those_of_debian)
 {
     uint8_t chain[crypto_hash_sha512_BYTES], expected[sizeof(chain)],
         secret_key[crypto_sign_SECRETKEYBYTES];
@@ -116,19 +114,4 @@ START_TEST(many_are_those_of_debian)
           "b9d8f924e034a3f9c981675a94f8bf40b17e5aaef216bcf6e2730d22c1b729b2"
           "fb109694b31b2385123941b7b0bf4e97b6deedcc3bab767d4934980eaea7fd0a");
     ck_assert_mem_eq(chain, expected, sizeof(chain));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("ed25519");
-    TCase *tests = tcase_create("ed25519");
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, signs_as_rfc_8032, 0, VECTORS);
-    tcase_add_loop_test(tests, refuses_every_flipped_bit, 0, VECTORS);
-    tcase_add_loop_test(tests, refuses_s_from_the_order_on, 0, VECTORS);
-    tcase_add_test(tests, refuses_low_order_keys);
-    tcase_add_test(tests, many_are_those_of_debian);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

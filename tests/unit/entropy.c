@@ -127,7 +127,9 @@ static bool is_timer_off(void)
 
 /* ---- getrandom() ----------------------------------------------------------------------------- */
 
-START_TEST(one_call_and_no_descriptor)
+UNIT_TIMEOUT(20);
+
+TEST(one_call_and_no_descriptor)
 {
     int before = open_descriptors();
     ck_assert(start(PLACE, 60));
@@ -138,9 +140,8 @@ START_TEST(one_call_and_no_descriptor)
     ck_assert_int_eq(fcntl(PLACE, F_GETFD), -1);
     ck_assert(!entropy_is_descriptor());
 }
-END_TEST
 
-START_TEST(libsodium_asks_us)
+TEST(libsodium_asks_us)
 {
     uint8_t bytes[40] = {0};
     ck_assert(start(PLACE, 60));
@@ -153,9 +154,8 @@ START_TEST(libsodium_asks_us)
     ck_assert_uint_eq(waiting_calls, calls - 1);
     ck_assert_str_eq(randombytes_implementation_name(), "wrensshd");
 }
-END_TEST
 
-START_TEST(short_and_interrupted_answers)
+TEST(short_and_interrupted_answers)
 {
     uint8_t bytes[100] = {0};
     ck_assert(start(PLACE, 60));
@@ -166,9 +166,8 @@ START_TEST(short_and_interrupted_answers)
         ck_assert_uint_eq(bytes[i], 1 + i);
     }
 }
-END_TEST
 
-START_TEST(pool_that_fills_later)
+TEST(pool_that_fills_later)
 {
     kernel = READY_LATER;
     ck_assert(start(PLACE, 60));
@@ -176,9 +175,8 @@ START_TEST(pool_that_fills_later)
     ck_assert(is_timer_off());
     ck_assert_str_eq(said, "");
 }
-END_TEST
 
-START_TEST(pool_that_does_not_fill)
+TEST(pool_that_does_not_fill)
 {
     struct timespec before, after;
     kernel = NEVER_READY;
@@ -190,28 +188,25 @@ START_TEST(pool_that_does_not_fill)
     assert_contains(
         said, "event=trouble what=\"random numbers\" reason=\"the kernel's random pool is not");
 }
-END_TEST
 
-START_TEST(lost_kernel_is_the_end)
+TEST_EACH_EXITS(lost_kernel_is_the_end, ENTROPY_EXIT, 3)
 {
     uint8_t bytes[16];
     ck_assert(start(PLACE, 60));
     kernel = _i == 0 ? BROKEN : _i == 1 ? DRY : MISSING;
     randombytes_buf(bytes, sizeof(bytes));
 }
-END_TEST
 
-START_TEST(stopped_is_the_end)
+TEST_EXITS(stopped_is_the_end, ENTROPY_EXIT)
 {
     ck_assert(start(PLACE, 60));
     entropy_stop();
     randombytes_random();
 }
-END_TEST
 
 /* ---- the devices ----------------------------------------------------------------------------- */
 
-START_TEST(device_in_its_place)
+TEST_EACH(device_in_its_place, 2)
 {
     struct stat found;
     uint8_t one[64] = {0}, other[64] = {0};
@@ -231,9 +226,8 @@ START_TEST(device_in_its_place)
     ck_assert_mem_ne(one, zeros, sizeof(one));
     ck_assert_mem_ne(other + 32, zeros, 32);
 }
-END_TEST
 
-START_TEST(device_takes_a_taken_place)
+TEST(device_takes_a_taken_place)
 {
     struct stat found;
     kernel = MISSING;
@@ -242,9 +236,8 @@ START_TEST(device_takes_a_taken_place)
     ck_assert_int_eq(fstat(PLACE, &found), 0);
     ck_assert(found.st_rdev == makedev(1, 9));
 }
-END_TEST
 
-START_TEST(device_anywhere)
+TEST(device_anywhere)
 {
     uint8_t bytes[8];
     kernel = MISSING;
@@ -257,9 +250,8 @@ START_TEST(device_anywhere)
     ck_assert_int_eq(open_descriptors(), before);
     ck_assert(!entropy_is_descriptor());
 }
-END_TEST
 
-START_TEST(device_without_a_seed)
+TEST(device_without_a_seed)
 {
     kernel = MISSING;
     polls_answer = 0;
@@ -270,10 +262,9 @@ START_TEST(device_without_a_seed)
     ck_assert_int_eq(fcntl(PLACE, F_GETFD), -1);
     assert_contains(said, "path=/dev/random reason=\"the kernel's random pool is not");
 }
-END_TEST
 
 /* Whatever file replaces the device: its bytes are not used as random bytes. */
-START_TEST(lost_device_is_the_end)
+TEST_EACH_EXITS(lost_device_is_the_end, ENTROPY_EXIT, 4)
 {
     uint8_t bytes[16];
     int pipe_ends[2];
@@ -292,7 +283,6 @@ START_TEST(lost_device_is_the_end)
     }
     randombytes_buf(bytes, sizeof(bytes));
 }
-END_TEST
 
 static bool cover(const char *path, const char *with)
 {
@@ -309,7 +299,7 @@ static const struct {
     {"/dev/random", "/etc/passwd"},  {"/dev/random", "/dev/zero"},
 };
 
-START_TEST(another_file_by_the_name)
+TEST_EACH(another_file_by_the_name, COUNT_OF(fakes))
 {
     char wanted[64];
     kernel = MISSING;
@@ -323,9 +313,8 @@ START_TEST(another_file_by_the_name)
     snprintf(wanted, sizeof(wanted), "path=%s reason=\"is not the kernel's", fakes[_i].path);
     assert_contains(said, wanted);
 }
-END_TEST
 
-START_TEST(no_device)
+TEST(no_device)
 {
     kernel = MISSING;
     if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
@@ -338,28 +327,4 @@ START_TEST(no_device)
     ck_assert_int_eq(mknod("/dev/random", S_IFCHR | 0444, makedev(1, 8)), 0);
     ck_assert(!start(PLACE, 60));
     assert_contains(said, "path=/dev/urandom reason=\"No such file");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("entropy");
-    TCase *tests = tcase_create("entropy");
-    tcase_set_timeout(tests, 20);
-    tcase_add_test(tests, one_call_and_no_descriptor);
-    tcase_add_test(tests, libsodium_asks_us);
-    tcase_add_test(tests, short_and_interrupted_answers);
-    tcase_add_test(tests, pool_that_fills_later);
-    tcase_add_test(tests, pool_that_does_not_fill);
-    tcase_add_loop_exit_test(tests, lost_kernel_is_the_end, ENTROPY_EXIT, 0, 3);
-    tcase_add_exit_test(tests, stopped_is_the_end, ENTROPY_EXIT);
-    tcase_add_loop_test(tests, device_in_its_place, 0, 2);
-    tcase_add_test(tests, device_takes_a_taken_place);
-    tcase_add_test(tests, device_anywhere);
-    tcase_add_test(tests, device_without_a_seed);
-    tcase_add_loop_exit_test(tests, lost_device_is_the_end, ENTROPY_EXIT, 0, 4);
-    tcase_add_loop_test(tests, another_file_by_the_name, 0, sizeof(fakes) / sizeof(fakes[0]));
-    tcase_add_test(tests, no_device);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

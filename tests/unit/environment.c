@@ -38,38 +38,24 @@ static const struct {
     {"LANG", "\x1b[0m", false},
 };
 
-START_TEST(names_and_values)
+TEST_EACH(names_and_values, COUNT_OF(cases))
 {
     ck_assert_msg(environment_allows(cases[_i].name, strlen(cases[_i].name), cases[_i].value,
                                      strlen(cases[_i].value)) == cases[_i].allowed,
                   "%s=%s", cases[_i].name, cases[_i].value);
 }
-END_TEST
 
-START_TEST(values_have_a_longest_length)
+TEST(values_have_a_longest_length)
 {
     char value[256];
     memset(value, 'a', sizeof(value));
     ck_assert(environment_allows("LANG", 4, value, 255));
     ck_assert(!environment_allows("LANG", 4, value, 256));
 }
-END_TEST
 
-START_TEST(a_nul_is_no_end)
+TEST(a_nul_is_no_end)
 {
     ck_assert(!environment_allows("LANG", 4, "a\0b", 3));
     ck_assert(!environment_allows("LANG\0X", 6, "a", 1));
     ck_assert(!environment_allows("LC_A\0B", 6, "a", 1));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("environment");
-    TCase *tests = tcase_create("environment");
-    tcase_add_loop_test(tests, names_and_values, 0, sizeof(cases) / sizeof(cases[0]));
-    tcase_add_test(tests, values_have_a_longest_length);
-    tcase_add_test(tests, a_nul_is_no_end);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

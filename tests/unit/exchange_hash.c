@@ -11,7 +11,7 @@ static const uint8_t abc_sha256[32] = {
 static const uint8_t abc_sha512_start[16] = {0xdd, 0xaf, 0x35, 0xa1, 0x93, 0x61, 0x7a, 0xba,
                                              0xcc, 0x41, 0x73, 0x49, 0xae, 0x20, 0x41, 0x31};
 
-START_TEST(known_answers)
+TEST(known_answers)
 {
     struct exchange_hash hash;
     uint8_t out[HASH_MAX_BYTES];
@@ -26,9 +26,8 @@ START_TEST(known_answers)
     ck_assert_uint_eq(exchange_hash_end(&hash, out), 64);
     ck_assert_mem_eq(out, abc_sha512_start, sizeof(abc_sha512_start));
 }
-END_TEST
 
-START_TEST(strings_have_their_length_in_front)
+TEST(strings_have_their_length_in_front)
 {
     for (size_t count = 0; count < 700; count += 233) {
         uint8_t plain[704], out[HASH_MAX_BYTES], expected[HASH_MAX_BYTES];
@@ -50,9 +49,8 @@ START_TEST(strings_have_their_length_in_front)
         }
     }
 }
-END_TEST
 
-START_TEST(the_state_is_wiped)
+TEST(the_state_is_wiped)
 {
     struct exchange_hash hash, zero;
     uint8_t out[HASH_MAX_BYTES];
@@ -64,16 +62,4 @@ START_TEST(the_state_is_wiped)
         exchange_hash_end(&hash, out);
         ck_assert_mem_eq(&hash, &zero, sizeof(hash));
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("exchange_hash");
-    TCase *tests = tcase_create("exchange_hash");
-    tcase_add_test(tests, known_answers);
-    tcase_add_test(tests, strings_have_their_length_in_front);
-    tcase_add_test(tests, the_state_is_wiped);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -58,8 +58,10 @@ static void compare(int count, char **arguments)
     ck_assert_ptr_eq(flags.rest, arguments + optind);
 }
 
+UNIT_TIMEOUT(60);
+
 /* Every command line of up to four of these. */
-START_TEST(as_getopt)
+TEST(as_getopt)
 {
     static const char *const words[] = {
         "-a", "-ab", "-v", "-vx", "-bw", "-z", "-a:", "-", "--", "", "x", "--a", "-a?", "-b-"};
@@ -76,10 +78,9 @@ START_TEST(as_getopt)
         }
     }
 }
-END_TEST
 
 /* getopt(3) has no long flags. These two are what people try first. */
-START_TEST(pages)
+TEST_EACH(pages, 7)
 {
     static const struct {
         const char *word;
@@ -100,7 +101,6 @@ START_TEST(pages)
         ck_assert_str_eq(flags.value, rows[_i].page);
     }
 }
-END_TEST
 
 static int next_of(char *first, char *second, struct flags *flags)
 {
@@ -114,7 +114,7 @@ static int next_of(char *first, char *second, struct flags *flags)
 }
 
 /* Fields are set on the way to the first flag of the program's own, -a; no other is touched. */
-START_TEST(fields_are_set)
+TEST(fields_are_set)
 {
     char switches[] = "-Sls", texts[] = "-t", three[] = "abc", number[] = "-n",
          most[] = "999999998";
@@ -129,9 +129,8 @@ START_TEST(fields_are_set)
     ck_assert_int_eq(next_of(number, most, &flags), 'a');
     ck_assert_uint_eq(fields.number, 999999998);
 }
-END_TEST
 
-START_TEST(ranges)
+TEST_EACH(ranges, 12)
 {
     static const struct {
         char flag[3], value[12];
@@ -147,10 +146,9 @@ START_TEST(ranges)
     ck_assert_int_eq(next_of(flag, value, &flags), rows[_i].right ? 'a' : FLAGS_WRONG);
     ck_assert(rows[_i].right || (flags.letter == flag[1] && flags.row->letter == flag[1]));
 }
-END_TEST
 
 /* A second value would take the place of the first, which may be the stricter one. */
-START_TEST(values_come_once)
+TEST_EACH(values_come_once, 7)
 {
     static const struct {
         const char *words[5];
@@ -168,19 +166,4 @@ START_TEST(values_come_once)
         flag = flags_next(&flags);
     } while (flag > 0);
     ck_assert_int_eq(flag, rows[_i].last);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("flags");
-    TCase *tests = tcase_create("flags");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, as_getopt);
-    tcase_add_loop_test(tests, pages, 0, 7);
-    tcase_add_test(tests, fields_are_set);
-    tcase_add_loop_test(tests, ranges, 0, 12);
-    tcase_add_loop_test(tests, values_come_once, 0, 7);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -26,6 +26,9 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 static const char *parse(size_t count)
 {
     char *exact = malloc(count);
@@ -43,7 +46,7 @@ static const char *sign(const char *arguments)
     return parse(keygen_read(scratch, "key-cert.pub", text, sizeof(text)));
 }
 
-START_TEST(as_ssh_keygen_signs_it)
+TEST(as_ssh_keygen_signs_it)
 {
     static const uint8_t head[] = {0, 0, 0, 32, 's', 's', 'h', '-', 'e', 'd', '2', '5', '5', '1'};
     ck_assert_ptr_null(sign("-s ca -h -n host.example,192.0.2.1 -V +52w"));
@@ -54,9 +57,8 @@ START_TEST(as_ssh_keygen_signs_it)
     /* When it holds is for the clients. */
     ck_assert_ptr_null(sign("-s ca -h -V 20200101:20200102"));
 }
-END_TEST
 
-START_TEST(refused)
+TEST(refused)
 {
     assert_contains(sign("-s ca -n root"), "certificate of a user");
     keygen_run(scratch, "ssh-keygen -q -t ed25519 -N '' -f other");
@@ -71,9 +73,8 @@ START_TEST(refused)
                     "not a certificate of an ed25519 key");
     assert_contains(sign("-s ca -h -O critical:x@example=y"), "critical options");
 }
-END_TEST
 
-START_TEST(damaged)
+TEST(damaged)
 {
     ck_assert_ptr_null(sign("-s ca -h -n host.example"));
     const char *field = strchr(text, ' ') + 1;
@@ -87,9 +88,8 @@ START_TEST(damaged)
     memset(text + end, 'A', 8000);
     assert_contains(parse(end + 8000), "damaged");
 }
-END_TEST
 
-START_TEST(any_flipped_bit)
+TEST(any_flipped_bit)
 {
     ck_assert_ptr_null(sign("-s ca -h -n host.example"));
     size_t count = strlen(text);
@@ -99,19 +99,4 @@ START_TEST(any_flipped_bit)
         text[bit / 8] ^= (char)(1 << (bit % 8));
     }
     ck_assert_ptr_null(parse(count));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("host_certificate");
-    TCase *tests = tcase_create("host_certificate");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, as_ssh_keygen_signs_it);
-    tcase_add_test(tests, refused);
-    tcase_add_test(tests, damaged);
-    tcase_add_test(tests, any_flipped_bit);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -66,16 +66,18 @@ static void assert_refused(int expected_status, const char *name, const char *re
     assert_contains(said, reason);
 }
 
-START_TEST(good_pair)
+UNIT_CASE("loading");
+UNIT_FIXTURE(fill, empty);
+
+TEST(good_pair)
 {
     int status;
     ck_assert_int_eq(load(&status), 0);
     scratch_write(scratch, ".ed25519.sk", secret_key, sizeof(secret_key), 0400);
     ck_assert_int_eq(load(&status), 0);
 }
-END_TEST
 
-START_TEST(no_directory)
+TEST(no_directory)
 {
     int status;
     empty();
@@ -84,9 +86,8 @@ START_TEST(no_directory)
     assert_contains(said, scratch);
     assert_contains(said, "No such file");
 }
-END_TEST
 
-START_TEST(directory_is_a_file)
+TEST(directory_is_a_file)
 {
     int status;
     empty();
@@ -95,9 +96,8 @@ START_TEST(directory_is_a_file)
     ck_assert_int_eq(status, 100);
     unlink(scratch);
 }
-END_TEST
 
-START_TEST(missing_files)
+TEST(missing_files)
 {
     char path[2 * SCRATCH_BYTES];
     path_of(path, "ed25519.pk");
@@ -108,9 +108,8 @@ START_TEST(missing_files)
     unlink(path);
     assert_refused(100, ".ed25519.sk", "No such file");
 }
-END_TEST
 
-START_TEST(every_truncation)
+TEST(every_truncation)
 {
     uint8_t longer[65] = {0};
     memcpy(longer, secret_key, 64);
@@ -128,9 +127,8 @@ START_TEST(every_truncation)
     scratch_write(scratch, "ed25519.pk", longer, 33, 0644);
     assert_refused(100, "ed25519.pk", "not 32 bytes long");
 }
-END_TEST
 
-START_TEST(every_mode_of_the_secret_key)
+TEST(every_mode_of_the_secret_key)
 {
     int status;
     for (mode_t mode = 0400; mode <= 0777; mode++) {
@@ -142,16 +140,14 @@ START_TEST(every_mode_of_the_secret_key)
         }
     }
 }
-END_TEST
 
-START_TEST(writable_public_key)
+TEST(writable_public_key)
 {
     scratch_write(scratch, "ed25519.pk", public_key, 32, 0664);
     assert_refused(100, "ed25519.pk", "writable by group or others");
 }
-END_TEST
 
-START_TEST(any_flipped_bit)
+TEST(any_flipped_bit)
 {
     for (size_t bit = 0; bit < 64 * 8; bit += 7) {
         uint8_t bent[64];
@@ -165,9 +161,8 @@ START_TEST(any_flipped_bit)
     scratch_write(scratch, "ed25519.pk", public_key, 32, 0644);
     assert_refused(100, "ed25519.pk", "does not match");
 }
-END_TEST
 
-START_TEST(other_kinds_of_files)
+TEST(other_kinds_of_files)
 {
     char path[2 * SCRATCH_BYTES];
     path_of(path, ".ed25519.sk");
@@ -181,9 +176,8 @@ START_TEST(other_kinds_of_files)
     ck_assert_int_eq(symlink("/dev/zero", path), 0);
     assert_refused(100, ".ed25519.sk", "not a regular file");
 }
-END_TEST
 
-START_TEST(owners)
+TEST(owners)
 {
     int status;
     char path[2 * SCRATCH_BYTES];
@@ -208,9 +202,8 @@ START_TEST(owners)
     assert_refused(100, ".ed25519.sk", "Permission denied");
     ck_assert_int_eq(seteuid(0), 0);
 }
-END_TEST
 
-START_TEST(public_half_alone)
+TEST(public_half_alone)
 {
     struct hostkey list;
     int status = -1;
@@ -221,7 +214,6 @@ START_TEST(public_half_alone)
     ck_assert(!list.has_second && sodium_is_zero(list.first.secret_key, 64));
     ck_assert_mem_eq(list.first.public_key, public_key, 32);
 }
-END_TEST
 
 /* ---- making ---------------------------------------------------------------------------------- */
 
@@ -257,7 +249,10 @@ static bool exists(const char *name)
     return access(path, F_OK) == 0;
 }
 
-START_TEST(make_from_nothing)
+UNIT_CASE("making");
+UNIT_FIXTURE(fill, empty);
+
+TEST(make_from_nothing)
 {
     uint8_t first_public[32], first_secret[64];
     empty();
@@ -271,9 +266,8 @@ START_TEST(make_from_nothing)
     read_pair(public_key, secret_key);
     ck_assert_mem_eq(first_secret, secret_key, 64);
 }
-END_TEST
 
-START_TEST(make_leaves_a_good_pair_alone)
+TEST(make_leaves_a_good_pair_alone)
 {
     struct stat before, after;
     char path[2 * SCRATCH_BYTES];
@@ -285,9 +279,8 @@ START_TEST(make_leaves_a_good_pair_alone)
     ck_assert(before.st_ino == after.st_ino);
     ck_assert_int_eq(load(&status), 0);
 }
-END_TEST
 
-START_TEST(make_repairs_the_public_key)
+TEST(make_repairs_the_public_key)
 {
     int status;
     scratch_write(scratch, "ed25519.pk", public_key, 31, 0644);
@@ -304,9 +297,8 @@ START_TEST(make_repairs_the_public_key)
     ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
     ck_assert_int_eq(load(&status), 0);
 }
-END_TEST
 
-START_TEST(make_replaces_a_damaged_secret_key)
+TEST(make_replaces_a_damaged_secret_key)
 {
     uint8_t new_public[32], new_secret[64];
     scratch_write(scratch, ".ed25519.sk", secret_key, 20, 0600);
@@ -319,9 +311,8 @@ START_TEST(make_replaces_a_damaged_secret_key)
     read_pair(public_key, secret_key);
     ck_assert_int_eq(make(), HOSTKEY_KEPT);
 }
-END_TEST
 
-START_TEST(make_clears_what_a_killed_run_left)
+TEST(make_clears_what_a_killed_run_left)
 {
     empty();
     mkdir(scratch, 0755);
@@ -341,7 +332,6 @@ START_TEST(make_clears_what_a_killed_run_left)
     ck_assert_int_eq(make(), HOSTKEY_KEPT);
     ck_assert(!exists(".ed25519.sk.tmp") && !exists(".lock"));
 }
-END_TEST
 
 /* How many of the next locks come late: another run has removed the file, and a third one has made
  * it again. */
@@ -360,7 +350,7 @@ int flock(int fd, int operation)
     return (int)syscall(SYS_flock, fd, operation);
 }
 
-START_TEST(make_clears_nothing_of_a_run_that_holds_the_lock)
+TEST(make_clears_nothing_of_a_run_that_holds_the_lock)
 {
     scratch_write(scratch, ".lock", "", 0, 0600);
     scratch_write(scratch, ".ed25519.sk.tmp", "junk", 4, 0600);
@@ -369,9 +359,8 @@ START_TEST(make_clears_nothing_of_a_run_that_holds_the_lock)
     ck_assert_int_eq(late_locks, 0);
     ck_assert(exists(".ed25519.sk.tmp") && exists(".lock"));
 }
-END_TEST
 
-START_TEST(make_locks_the_file_that_has_the_name)
+TEST(make_locks_the_file_that_has_the_name)
 {
     enum hostkey_change change;
     struct capture capture;
@@ -386,9 +375,8 @@ START_TEST(make_locks_the_file_that_has_the_name)
     capture_end(&capture, said, sizeof(said));
     assert_contains(said, "key directory could not be locked");
 }
-END_TEST
 
-START_TEST(make_does_not_judge_modes)
+TEST(make_does_not_judge_modes)
 {
     enum hostkey_change change;
     struct capture capture;
@@ -401,9 +389,8 @@ START_TEST(make_does_not_judge_modes)
     scratch_write(scratch, ".ed25519.sk", secret_key, 64, 0600);
     ck_assert_int_eq(load(&status), 0);
 }
-END_TEST
 
-START_TEST(make_many_at_once)
+TEST(make_many_at_once)
 {
     int status;
     empty();
@@ -422,12 +409,11 @@ START_TEST(make_many_at_once)
     ck_assert_int_eq(made, 1);
     ck_assert_int_eq(make(), HOSTKEY_KEPT);
 }
-END_TEST
 
 /* ---- what is shown --------------------------------------------------------------------------- */
 
 /* ssh-keygen -lf of a key made of the bytes 0 to 31. */
-START_TEST(fingerprint_as_ssh_keygen)
+TEST(fingerprint_as_ssh_keygen)
 {
     char out[FINGERPRINT_BYTES];
     uint8_t key[32];
@@ -437,7 +423,6 @@ START_TEST(fingerprint_as_ssh_keygen)
     hostkey_fingerprint(out, key);
     ck_assert_str_eq(out, "SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA");
 }
-END_TEST
 
 /* In a process of its own: `target` becomes its stdout. */
 static int run_tool(int (*tool)(char **), const char *flag, const char *directory, int target)
@@ -461,7 +446,7 @@ static int run_tool(int (*tool)(char **), const char *flag, const char *director
     return WEXITSTATUS(status);
 }
 
-START_TEST(tools_say_what_they_did)
+TEST(tools_say_what_they_did)
 {
     char out[1024], fingerprint[FINGERPRINT_BYTES];
     int ends[2];
@@ -480,9 +465,8 @@ START_TEST(tools_say_what_they_did)
     ck_assert_int_eq(run_tool(makekey_main, "-q", scratch, ends[1]), 0);
     ck_assert_int_eq(read(ends[0], out, sizeof(out)), -1);
 }
-END_TEST
 
-START_TEST(tools_fail_with_a_status)
+TEST(tools_fail_with_a_status)
 {
     struct capture capture;
     int full = open("/dev/full", O_WRONLY);
@@ -502,40 +486,4 @@ START_TEST(tools_fail_with_a_status)
     capture_end(&capture, said, sizeof(said));
     assert_contains(said, "wrensshd-makekey: unknown flag: -z");
     assert_contains(said, "wrensshd-printkey: more than one key directory");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("hostkey");
-    TCase *loading = tcase_create("loading");
-    tcase_add_checked_fixture(loading, fill, empty);
-    tcase_add_test(loading, good_pair);
-    tcase_add_test(loading, no_directory);
-    tcase_add_test(loading, directory_is_a_file);
-    tcase_add_test(loading, missing_files);
-    tcase_add_test(loading, every_truncation);
-    tcase_add_test(loading, every_mode_of_the_secret_key);
-    tcase_add_test(loading, writable_public_key);
-    tcase_add_test(loading, any_flipped_bit);
-    tcase_add_test(loading, other_kinds_of_files);
-    tcase_add_test(loading, owners);
-    tcase_add_test(loading, public_half_alone);
-    suite_add_tcase(suite, loading);
-    TCase *making = tcase_create("making");
-    tcase_add_checked_fixture(making, fill, empty);
-    tcase_add_test(making, make_from_nothing);
-    tcase_add_test(making, make_leaves_a_good_pair_alone);
-    tcase_add_test(making, make_repairs_the_public_key);
-    tcase_add_test(making, make_replaces_a_damaged_secret_key);
-    tcase_add_test(making, make_clears_what_a_killed_run_left);
-    tcase_add_test(making, make_clears_nothing_of_a_run_that_holds_the_lock);
-    tcase_add_test(making, make_locks_the_file_that_has_the_name);
-    tcase_add_test(making, make_does_not_judge_modes);
-    tcase_add_test(making, make_many_at_once);
-    tcase_add_test(making, fingerprint_as_ssh_keygen);
-    tcase_add_test(making, tools_say_what_they_did);
-    tcase_add_test(making, tools_fail_with_a_status);
-    suite_add_tcase(suite, making);
-    return suite;
 }

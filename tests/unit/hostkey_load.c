@@ -31,6 +31,9 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 static void write_pair(void)
 {
     scratch_write(scratch, "ed25519.pk", public_key, sizeof(public_key), 0644);
@@ -77,16 +80,15 @@ static void assert_is(const uint8_t *expected_public, const uint8_t *loaded_publ
     }
 }
 
-START_TEST(a_key_file)
+TEST(a_key_file)
 {
     ck_assert_int_eq(load(path), 0);
     ck_assert_str_eq(said, "");
     assert_is(NULL, key.first.public_key, key.first.secret_key);
     ck_assert(!key.has_second && key.certificate_bytes == 0);
 }
-END_TEST
 
-START_TEST(modes_and_owners)
+TEST(modes_and_owners)
 {
     for (mode_t mode = 0400; mode <= 0777; mode++) {
         ck_assert_int_eq(chmod(path, mode), 0);
@@ -102,9 +104,8 @@ START_TEST(modes_and_owners)
         assert_refused(path, path, "owned by neither root nor the server's user");
     }
 }
-END_TEST
 
-START_TEST(not_a_key_file)
+TEST(not_a_key_file)
 {
     char other[2 * SCRATCH_BYTES];
     snprintf(other, sizeof(other), "%s/none", scratch);
@@ -127,9 +128,8 @@ START_TEST(not_a_key_file)
     assert_refused(path, path, "protected by a passphrase");
     assert_refused(scratch, path, "protected by a passphrase");
 }
-END_TEST
 
-START_TEST(a_directory_with_an_openssh_key)
+TEST(a_directory_with_an_openssh_key)
 {
     ck_assert_int_eq(load(path), 0);
     memcpy(public_key, key.first.public_key, 32);
@@ -137,10 +137,9 @@ START_TEST(a_directory_with_an_openssh_key)
     assert_is(public_key, key.first.public_key, key.first.secret_key);
     ck_assert(!key.has_second);
 }
-END_TEST
 
 /* The secret key makes the pair, for the server as for wrensshd-makekey. */
-START_TEST(a_public_key_without_its_secret_one)
+TEST(a_public_key_without_its_secret_one)
 {
     ck_assert_int_eq(load(path), 0);
     memcpy(secret_key, key.first.public_key, 32);
@@ -149,9 +148,8 @@ START_TEST(a_public_key_without_its_secret_one)
     ck_assert_str_eq(said, "");
     ck_assert_mem_eq(secret_key, key.first.public_key, 32);
 }
-END_TEST
 
-START_TEST(both)
+TEST(both)
 {
     write_pair();
     ck_assert_int_eq(load(scratch), 0);
@@ -161,9 +159,8 @@ START_TEST(both)
     assert_is(NULL, key.second.public_key, key.second.secret_key);
     ck_assert_mem_ne(key.second.public_key, public_key, 32);
 }
-END_TEST
 
-START_TEST(a_bad_second_key_is_left_out)
+TEST(a_bad_second_key_is_left_out)
 {
     write_pair();
     keygen_run(scratch, "ssh-keygen -q -p -N secret -f ssh_host_ed25519_key");
@@ -175,17 +172,15 @@ START_TEST(a_bad_second_key_is_left_out)
     ck_assert(!list.has_second && sodium_is_zero(list.first.secret_key, 64));
     ck_assert_mem_eq(list.first.public_key, public_key, 32);
 }
-END_TEST
 
-START_TEST(a_bad_first_key_is_not_replaced_by_the_second)
+TEST(a_bad_first_key_is_not_replaced_by_the_second)
 {
     write_pair();
     scratch_write(scratch, "ed25519.pk", secret_key, 31, 0644);
     assert_refused(scratch, "ed25519.pk", "not 32 bytes long");
 }
-END_TEST
 
-START_TEST(the_same_key_twice)
+TEST(the_same_key_twice)
 {
     ck_assert_int_eq(load(path), 0);
     scratch_write(scratch, "ed25519.pk", key.first.public_key, 32, 0644);
@@ -193,7 +188,6 @@ START_TEST(the_same_key_twice)
     ck_assert_int_eq(load(scratch), 0);
     ck_assert(!key.has_second && sodium_is_zero((uint8_t *)&key.second, sizeof(key.second)));
 }
-END_TEST
 
 /* ---- certificates ---------------------------------------------------------------------------- */
 
@@ -205,7 +199,7 @@ static void sign(const char *name)
                name);
 }
 
-START_TEST(certificates)
+TEST(certificates)
 {
     sign("ssh_host_ed25519_key.pub");
     ck_assert_int_eq(load(path), 0);
@@ -228,9 +222,8 @@ START_TEST(certificates)
     ck_assert_str_eq(said, "");
     ck_assert_uint_gt(key.certificate_bytes, 200);
 }
-END_TEST
 
-START_TEST(refused_certificates)
+TEST(refused_certificates)
 {
     sign("ssh_host_ed25519_key.pub");
     keygen_run(scratch, "chmod 666 ssh_host_ed25519_key-cert.pub");
@@ -246,11 +239,10 @@ START_TEST(refused_certificates)
     ck_assert_int_eq(load(path), 0);
     assert_contains(said, "is too long");
 }
-END_TEST
 
 /* ---- credentials and descriptors ------------------------------------------------------------- */
 
-START_TEST(credentials)
+TEST(credentials)
 {
     unsetenv("CREDENTIALS_DIRECTORY");
     assert_refused("credential:hostkey", "credential:hostkey", "CREDENTIALS_DIRECTORY is not set");
@@ -267,9 +259,8 @@ START_TEST(credentials)
     assert_refused("credential:ssh_host_ed25519_key", path, "accessible by group or others");
     unsetenv("CREDENTIALS_DIRECTORY");
 }
-END_TEST
 
-START_TEST(descriptors)
+TEST(descriptors)
 {
     char text[4096];
     size_t count = keygen_read(scratch, "ssh_host_ed25519_key", text, sizeof(text));
@@ -287,7 +278,6 @@ START_TEST(descriptors)
     ck_assert_int_eq(load_from("fd:7", open("/dev/null", O_RDONLY | O_CLOEXEC)), -1);
     assert_contains(said, "not a regular file");
 }
-END_TEST
 
 /* ---- the tools ------------------------------------------------------------------------------- */
 
@@ -313,7 +303,7 @@ static int run_tool(int (*tool)(char **), const char *flag, const char *value, c
     return WEXITSTATUS(exit_status);
 }
 
-START_TEST(makekey_imports)
+TEST(makekey_imports)
 {
     char out[2048], other[2 * SCRATCH_BYTES], directory[2 * SCRATCH_BYTES];
     char spare[2 * SCRATCH_BYTES];
@@ -345,10 +335,9 @@ START_TEST(makekey_imports)
     ck_assert_int_eq(load(directory), 0);
     ck_assert_mem_eq(imported, key.first.public_key, 32);
 }
-END_TEST
 
 /* A pair would come first, and clients would see another host key. */
-START_TEST(makekey_leaves_an_openssh_key_alone)
+TEST(makekey_leaves_an_openssh_key_alone)
 {
     static const char as_before[] = "test ! -e .ed25519.sk && test ! -e .lock && "
                                     "test $(ls | wc -l) = 2";
@@ -374,10 +363,9 @@ START_TEST(makekey_leaves_an_openssh_key_alone)
     ck_assert_int_eq(run_tool(makekey_main, "--", scratch, NULL, out), 0);
     assert_contains(out, ": host key already there, SHA256:");
 }
-END_TEST
 
 /* It is not for us to decide what becomes of a key that can't be used. */
-START_TEST(makekey_refuses_an_openssh_key_that_can_not_be_used)
+TEST_EACH(makekey_refuses_an_openssh_key_that_can_not_be_used, 6)
 {
     static const struct {
         const char *damage, *reason;
@@ -397,9 +385,8 @@ START_TEST(makekey_refuses_an_openssh_key_that_can_not_be_used)
     assert_contains(out, rows[_i].reason);
     keygen_run(scratch, "test ! -e .ed25519.sk && test ! -e ed25519.pk");
 }
-END_TEST
 
-START_TEST(printkey_prints_what_ssh_keygen_prints)
+TEST(printkey_prints_what_ssh_keygen_prints)
 {
     char out[2048], expected[2048];
     keygen_run(scratch, "ssh-keygen -r host.example -f ssh_host_ed25519_key.pub > all && "
@@ -415,9 +402,8 @@ START_TEST(printkey_prints_what_ssh_keygen_prints)
     assert_contains(out, expected);
     ck_assert_ptr_nonnull(strchr(strchr(out, '\n') + 1, '\n'));
 }
-END_TEST
 
-START_TEST(printkey_without_the_right_to_the_secret_key)
+TEST(printkey_without_the_right_to_the_secret_key)
 {
     struct hostkey list;
     ck_assert_int_eq(load(path), 0);
@@ -431,33 +417,4 @@ START_TEST(printkey_without_the_right_to_the_secret_key)
     ck_assert_int_eq(hostkey_load_public(&list, scratch, &status), 0);
     ck_assert_mem_eq(list.first.public_key, key.first.public_key, 32);
     ck_assert_int_eq(seteuid(0), 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("hostkey_load");
-    TCase *tests = tcase_create("hostkey_load");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, a_key_file);
-    tcase_add_test(tests, modes_and_owners);
-    tcase_add_test(tests, not_a_key_file);
-    tcase_add_test(tests, a_directory_with_an_openssh_key);
-    tcase_add_test(tests, a_public_key_without_its_secret_one);
-    tcase_add_test(tests, both);
-    tcase_add_test(tests, a_bad_second_key_is_left_out);
-    tcase_add_test(tests, a_bad_first_key_is_not_replaced_by_the_second);
-    tcase_add_test(tests, the_same_key_twice);
-    tcase_add_test(tests, certificates);
-    tcase_add_test(tests, refused_certificates);
-    tcase_add_test(tests, credentials);
-    tcase_add_test(tests, descriptors);
-    tcase_add_test(tests, makekey_imports);
-    tcase_add_test(tests, makekey_leaves_an_openssh_key_alone);
-    tcase_add_loop_test(tests, makekey_refuses_an_openssh_key_that_can_not_be_used, 0, 6);
-    tcase_add_test(tests, printkey_prints_what_ssh_keygen_prints);
-    tcase_add_test(tests, printkey_without_the_right_to_the_secret_key);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -29,9 +29,11 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+
 /* ---- the announcement ------------------------------------------------------------------------ */
 
-START_TEST(announces_what_there_is)
+TEST(announces_what_there_is)
 {
     hostkeys_announce(rig.connection);
     rig_expect(&rig, SSH_MSG_GLOBAL_REQUEST, "sbkk", "hostkeys-00@openssh.com", 0, first, second);
@@ -42,7 +44,6 @@ START_TEST(announces_what_there_is)
     hostkeys_announce(rig.connection);
     rig_expect_silence(&rig);
 }
-END_TEST
 
 /* ---- proofs ---------------------------------------------------------------------------------- */
 
@@ -69,7 +70,7 @@ static const uint8_t *signature_of(uint8_t byte)
     return blobs[byte % 2];
 }
 
-START_TEST(proves_both)
+TEST(proves_both)
 {
     lay_out_proof(4);
     lay_out_proof(5);
@@ -80,9 +81,8 @@ START_TEST(proves_both)
                (size_t)83);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
-START_TEST(only_ours)
+TEST(only_ours)
 {
     rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbkk", HOSTKEYS_PROVE, 1, first, third);
     rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
@@ -103,9 +103,8 @@ START_TEST(only_ours)
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed " HOSTKEYS_PROVE);
     rig_expect_no_request(&rig);
 }
-END_TEST
 
-START_TEST(each_only_so_often)
+TEST(each_only_so_often)
 {
     for (uint32_t i = 0; i < LIMIT_HOSTKEY_PROOFS; i++) {
         lay_out_proof(4);
@@ -120,7 +119,6 @@ START_TEST(each_only_so_often)
     rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbk", HOSTKEYS_PROVE, 1, second);
     rig_expect(&rig, SSH_MSG_REQUEST_SUCCESS, "d", signature_of(5), (size_t)83);
 }
-END_TEST
 
 /* ---- K_S ------------------------------------------------------------------------------------- */
 
@@ -130,7 +128,7 @@ static void set_certificate(void)
     memset(rig.connection->certificate, 0x77, 300);
 }
 
-START_TEST(the_certificate_is_k_s)
+TEST(the_certificate_is_k_s)
 {
     static struct {
         struct ipc_sign sign;
@@ -158,7 +156,6 @@ START_TEST(the_certificate_is_k_s)
     ck_assert_uint_eq(request.sign.certified, 1);
     ck_assert(rig.connection->kex.first_certified);
 }
-END_TEST
 
 static struct reader blob_of(const uint8_t key[static 32])
 {
@@ -166,7 +163,7 @@ static struct reader blob_of(const uint8_t key[static 32])
     return reader_over(blob, wire_pack(blob, "sd", "ssh-ed25519", key, (size_t)32));
 }
 
-START_TEST(logins_are_bound_to_the_first_k_s)
+TEST(logins_are_bound_to_the_first_k_s)
 {
     struct connection *connection = rig.connection;
     const uint8_t *certificate = connection->certificate;
@@ -179,20 +176,4 @@ START_TEST(logins_are_bound_to_the_first_k_s)
     ck_assert(!hostkeys_is_bound(connection, blob_of(first)));
     ck_assert(hostkeys_is_bound(connection, reader_over(certificate, 300)));
     ck_assert(!hostkeys_is_bound(connection, reader_over(certificate, 299)));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("hostkeys");
-    TCase *tests = tcase_create("hostkeys");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_test(tests, announces_what_there_is);
-    tcase_add_test(tests, proves_both);
-    tcase_add_test(tests, only_ours);
-    tcase_add_test(tests, each_only_so_often);
-    tcase_add_test(tests, the_certificate_is_k_s);
-    tcase_add_test(tests, logins_are_bound_to_the_first_k_s);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -18,6 +18,8 @@ static void finish(void)
     scratch_remove(etc);
 }
 
+UNIT_FIXTURE(begin, finish);
+
 #define ROOT        "root:x:0:0::/root:/bin/sh\n"
 #define OVERFLOW_ID 65534
 
@@ -43,7 +45,7 @@ static const struct {
     {"wrensshd:x:110\nnobody:x:99:98::/:/bin/false\n", 99, 98},
 };
 
-START_TEST(who_the_unprivileged_are)
+TEST_EACH(who_the_unprivileged_are, COUNT_OF(cases))
 {
     if (cases[_i].passwd != NULL) {
         scratch_write(etc, "passwd", cases[_i].passwd, strlen(cases[_i].passwd), 0644);
@@ -51,15 +53,4 @@ START_TEST(who_the_unprivileged_are)
     const struct identity identity = identity_find();
     ck_assert_uint_eq(identity.uid, cases[_i].uid);
     ck_assert_uint_eq(identity.gid, cases[_i].gid);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("identity");
-    TCase *tests = tcase_create("identity");
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_loop_test(tests, who_the_unprivileged_are, 0, sizeof(cases) / sizeof(cases[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -24,9 +24,11 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+
 /* ---- when ------------------------------------------------------------------------------------ */
 
-START_TEST(once_after_each_key_exchange_and_session)
+TEST(once_after_each_key_exchange_and_session)
 {
     struct connection *connection = rig.connection;
     ck_assert(idle_trim_due(connection));
@@ -40,9 +42,8 @@ START_TEST(once_after_each_key_exchange_and_session)
     connection->pages.begun_ms = NOW_MS + 3;
     ck_assert(idle_trim_due(connection));
 }
-END_TEST
 
-START_TEST(not_during_a_key_exchange)
+TEST(not_during_a_key_exchange)
 {
     rig.connection->kex.sent = true;
     memset(rig.connection->buffers.kex.client_kexinit, 0xa5,
@@ -58,7 +59,6 @@ START_TEST(not_during_a_key_exchange)
         ck_assert_uint_eq(rig.connection->buffers.kex.deferred[i], 0xa5);
     }
 }
-END_TEST
 
 /* ---- what ------------------------------------------------------------------------------------ */
 
@@ -91,7 +91,7 @@ static void fill(struct connection *connection)
 /* Pages at either end may be shared with something that stays. */
 #define BORDERS_BYTES ((size_t)2 * 4096)
 
-START_TEST(all_goes_where_all_is_empty)
+TEST_IF(all_goes_where_all_is_empty, !unit_is_emulated())
 {
     struct connection *connection = rig.connection;
     fill(connection);
@@ -102,9 +102,8 @@ START_TEST(all_goes_where_all_is_empty)
             count_bytes(connection->buffers.output, sizeof(connection->buffers.output), 3),
         BORDERS_BYTES);
 }
-END_TEST
 
-START_TEST(what_is_on_its_way_stays)
+TEST_EACH(what_is_on_its_way_stays, !unit_is_emulated() ? 3 : 0)
 {
     struct connection *connection = rig.connection;
     fill(connection);
@@ -127,10 +126,9 @@ START_TEST(what_is_on_its_way_stays)
             sizeof(connection->buffers.output));
     }
 }
-END_TEST
 
 /* Once after each key exchange; the output, which bulk data fills again, may stay. */
-START_TEST(before_a_bulk_transfer)
+TEST_IF(before_a_bulk_transfer, !unit_is_emulated())
 {
     struct connection *connection = rig.connection;
     fill(connection);
@@ -148,10 +146,9 @@ START_TEST(before_a_bulk_transfer)
     ck_assert_uint_eq(count_bytes(connection->buffers.input, sizeof(connection->buffers.input), 2),
                       sizeof(connection->buffers.input));
 }
-END_TEST
 
 /* All before the buffers, and the pool after them. */
-START_TEST(what_is_kept_for_the_connection_stays)
+TEST(what_is_kept_for_the_connection_stays)
 {
     static struct connection before;
     struct connection *connection = rig.connection;
@@ -170,22 +167,4 @@ START_TEST(what_is_kept_for_the_connection_stays)
     ck_assert_uint_eq(count_bytes(pool->chunks[0], sizeof(pool->chunks[0]), 8),
                       sizeof(pool->chunks[0]));
     memset(connection->channels, 0, sizeof(connection->channels));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("idle_trim");
-    TCase *tests = tcase_create("idle_trim");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_test(tests, once_after_each_key_exchange_and_session);
-    tcase_add_test(tests, not_during_a_key_exchange);
-    tcase_add_test(tests, what_is_kept_for_the_connection_stays);
-    if (!unit_is_emulated()) {
-        tcase_add_test(tests, all_goes_where_all_is_empty);
-        tcase_add_loop_test(tests, what_is_on_its_way_stays, 0, 3);
-        tcase_add_test(tests, before_a_bulk_transfer);
-    }
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -104,6 +104,10 @@ static void finish(void)
     close(pair[1]);
 }
 
+UNIT_CASE("requests");
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(30);
+
 #define ROOM 64
 
 static union {
@@ -148,14 +152,13 @@ static void expect_wrong(unsigned phase, const char *reason)
 
 /* ---- good ones ------------------------------------------------------------------------------- */
 
-START_TEST(nothing_to_receive)
+TEST(nothing_to_receive)
 {
     ck_assert_int_eq(serve(LATE), REQUEST_NONE);
     ck_assert_ptr_null(wrong);
 }
-END_TEST
 
-START_TEST(each_is_answered_once)
+TEST(each_is_answered_once)
 {
     for (uint32_t i = 1; i <= 3; i++) {
         say(PLAIN, i, "", 8);
@@ -168,9 +171,8 @@ START_TEST(each_is_answered_once)
     }
     ck_assert_int_eq(serve(LATE), REQUEST_NONE);
 }
-END_TEST
 
-START_TEST(tails_have_the_length_that_is_named)
+TEST(tails_have_the_length_that_is_named)
 {
     say(TAILED, 5, "hello", 8 + 5);
     ck_assert_int_eq(serve(LATE), REQUEST_SERVED);
@@ -181,9 +183,8 @@ START_TEST(tails_have_the_length_that_is_named)
     ck_assert_int_eq(serve(LATE), REQUEST_SERVED);
     ck_assert_ptr_null(wrong);
 }
-END_TEST
 
-START_TEST(one_without_a_reply)
+TEST(one_without_a_reply)
 {
     uint8_t byte;
     say(MUTE, 1, "", 8);
@@ -191,10 +192,9 @@ START_TEST(one_without_a_reply)
     ck_assert_ptr_null(wrong);
     ck_assert_int_lt(recv(pair[1], &byte, 1, MSG_DONTWAIT), 0);
 }
-END_TEST
 
 /* It may have held the secret of a key exchange. */
-START_TEST(requests_are_wiped)
+TEST(requests_are_wiped)
 {
     static const uint8_t zeros[ROOM];
     memset(&room, 0, sizeof(room));
@@ -205,7 +205,6 @@ START_TEST(requests_are_wiped)
     serve(LATE);
     ck_assert_mem_eq(room.bytes, zeros, sizeof(room));
 }
-END_TEST
 
 /* ---- ones that break a rule ------------------------------------------------------------------ */
 
@@ -236,15 +235,14 @@ static const struct {
     {0xffffffff, 0, 8, LATE, "request of an unknown type"},
 };
 
-START_TEST(requests_that_break_a_rule)
+TEST_EACH(requests_that_break_a_rule, COUNT_OF(bad))
 {
     say(bad[_i].type, bad[_i].value, "", bad[_i].bytes);
     expect_wrong(bad[_i].phase, bad[_i].reason);
     ck_assert_uint_eq(heard.calls, 0);
 }
-END_TEST
 
-START_TEST(a_handler_that_ends_the_connection)
+TEST(a_handler_that_ends_the_connection)
 {
     int before = dup(STDERR_FILENO);
     close(before);
@@ -255,7 +253,6 @@ START_TEST(a_handler_that_ends_the_connection)
     close(after);
     ck_assert_int_eq(before, after);
 }
-END_TEST
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
@@ -264,7 +261,7 @@ union control {
     char bytes[CMSG_SPACE(sizeof(int) * 8)];
 };
 
-START_TEST(descriptors_go_out)
+TEST(descriptors_go_out)
 {
     for (uint32_t given = 0; given <= IPC_REPLY_DESCRIPTORS; given++) {
         struct ipc_done reply;
@@ -294,9 +291,8 @@ START_TEST(descriptors_go_out)
         }
     }
 }
-END_TEST
 
-START_TEST(descriptors_that_come_in_end_the_connection)
+TEST(descriptors_that_come_in_end_the_connection)
 {
     struct plain plain = {PLAIN, 1};
     int before = dup(STDERR_FILENO);
@@ -308,11 +304,10 @@ START_TEST(descriptors_that_come_in_end_the_connection)
     close(after);
     ck_assert_int_eq(before, after);
 }
-END_TEST
 
 /* ---- the other end --------------------------------------------------------------------------- */
 
-START_TEST(replies_that_nobody_reads)
+TEST(replies_that_nobody_reads)
 {
     unsigned served = 0;
     do {
@@ -323,9 +318,8 @@ START_TEST(replies_that_nobody_reads)
     ck_assert_ptr_nonnull(wrong);
     ck_assert_str_eq(wrong, "network process does not read its replies");
 }
-END_TEST
 
-START_TEST(an_end_that_is_closed)
+TEST(an_end_that_is_closed)
 {
     say(PLAIN, 1, "", 8);
     close(pair[1]);
@@ -335,10 +329,9 @@ START_TEST(an_end_that_is_closed)
     ck_assert_int_eq(serve(LATE), REQUEST_CLOSED);
     ck_assert_ptr_null(wrong);
 }
-END_TEST
 
 /* A reply that was left unread resets the socket: what was sent before it was closed counts. */
-START_TEST(an_end_that_is_reset)
+TEST(an_end_that_is_reset)
 {
     say(PLAIN, 1, "", 8);
     ck_assert_int_eq(serve(LATE), REQUEST_SERVED);
@@ -351,27 +344,4 @@ START_TEST(an_end_that_is_reset)
     }
     ck_assert_int_eq(outcome, REQUEST_CLOSED);
     ck_assert_uint_eq(heard.calls, 2);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("ipc_serve");
-    TCase *tests = tcase_create("requests");
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_set_timeout(tests, 30);
-    tcase_add_test(tests, nothing_to_receive);
-    tcase_add_test(tests, each_is_answered_once);
-    tcase_add_test(tests, tails_have_the_length_that_is_named);
-    tcase_add_test(tests, one_without_a_reply);
-    tcase_add_test(tests, requests_are_wiped);
-    tcase_add_loop_test(tests, requests_that_break_a_rule, 0, sizeof(bad) / sizeof(bad[0]));
-    tcase_add_test(tests, a_handler_that_ends_the_connection);
-    tcase_add_test(tests, descriptors_go_out);
-    tcase_add_test(tests, descriptors_that_come_in_end_the_connection);
-    tcase_add_test(tests, replies_that_nobody_reads);
-    tcase_add_test(tests, an_end_that_is_closed);
-    tcase_add_test(tests, an_end_that_is_reset);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -30,6 +30,9 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 /* Both directions work under the keys in force. */
 static void expect_ping_pong(void)
 {
@@ -51,7 +54,7 @@ static void expect_session_id(void)
                      client.secrets.session_id_bytes);
 }
 
-START_TEST(every_method_first)
+TEST_EACH(every_method_first, 8)
 {
     char methods[128];
     bool hybrid = (_i & 3) >= 2, strict = (_i & 4) != 0;
@@ -66,10 +69,9 @@ START_TEST(every_method_first)
     ck_assert_uint_eq(rig.connection->out.sequence, strict ? 0 : 3);
     expect_ping_pong();
 }
-END_TEST
 
 /* Every K of 32 bytes has its own mpint: some start with zeros, half of them have the high bit. */
-START_TEST(many_secrets)
+TEST(many_secrets)
 {
     const struct offer offer = {.methods = PLAIN_OFFER};
     for (int i = 0; i < 200; i++) {
@@ -79,9 +81,8 @@ START_TEST(many_secrets)
         expect_ping_pong();
     }
 }
-END_TEST
 
-START_TEST(ext_info_is_the_first_packet_behind_newkeys)
+TEST(ext_info_is_the_first_packet_behind_newkeys)
 {
     const struct offer offer = {.methods = CURVE25519 INFO_OFFER};
     client_kexinit(&rig, &client, &offer);
@@ -95,10 +96,9 @@ START_TEST(ext_info_is_the_first_packet_behind_newkeys)
     client_whole_exchange(&rig, &client, &offer, false);
     rig_expect_silence(&rig);
 }
-END_TEST
 
 /* The first exchange's hash settles the session id; each later one may use another hash. */
-START_TEST(rekeys_keep_the_session_id)
+TEST_EACH(rekeys_keep_the_session_id, 4)
 {
     bool strict = (_i & 1) != 0, hybrid = (_i & 2) != 0;
     const struct offer first = {.methods = hybrid   ? (strict ? HYBRID STRICT_OFFER : HYBRID)
@@ -118,9 +118,8 @@ START_TEST(rekeys_keep_the_session_id)
         expect_ping_pong();
     }
 }
-END_TEST
 
-START_TEST(each_exchange_has_its_own_key_pair)
+TEST(each_exchange_has_its_own_key_pair)
 {
     const struct offer offer = {.methods = PLAIN_OFFER};
     uint8_t first[32];
@@ -132,9 +131,8 @@ START_TEST(each_exchange_has_its_own_key_pair)
     client_whole_exchange(&rig, &client, &offer, false);
     ck_assert_mem_ne(first, client.q_s, sizeof(first));
 }
-END_TEST
 
-START_TEST(secrets_are_wiped)
+TEST(secrets_are_wiped)
 {
     static const uint8_t zero[64];
     const struct offer offer = {.methods = PLAIN_OFFER};
@@ -143,11 +141,10 @@ START_TEST(secrets_are_wiped)
     ck_assert_mem_eq(kex->client_key, zero, sizeof(kex->client_key));
     ck_assert_mem_eq(&kex->key, zero, sizeof(kex->key));
 }
-END_TEST
 
 /* ---- refused --------------------------------------------------------------------------------- */
 
-START_TEST(low_order_points)
+TEST_EACH(low_order_points, 4)
 {
     static const struct offer curve = {.methods = CURVE25519}, sntrup = {.methods = HYBRID};
     bool hybrid = _i >= 2;
@@ -161,9 +158,8 @@ START_TEST(low_order_points)
     ck_assert_uint_eq(rig.connection->kex.session_id_bytes, 0);
     rig_expect_no_request(&rig);
 }
-END_TEST
 
-START_TEST(wrong_sizes_of_q_c)
+TEST_EACH(wrong_sizes_of_q_c, 16)
 {
     static const size_t sizes[] = {0, 1, 31, 33, 1158, 1189, 1191, 2000};
     static const struct offer curve = {.methods = CURVE25519}, sntrup = {.methods = HYBRID};
@@ -173,9 +169,8 @@ START_TEST(wrong_sizes_of_q_c)
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed KEX_ECDH_INIT");
     rig_expect_no_request(&rig);
 }
-END_TEST
 
-START_TEST(trailing_bytes)
+TEST_EACH(trailing_bytes, 2)
 {
     static const uint8_t q_c[32] = {9};
     const struct offer offer = {.methods = CURVE25519};
@@ -190,10 +185,9 @@ START_TEST(trailing_bytes)
         ck_assert(!rig.connection->in.sealed);
     }
 }
-END_TEST
 
 /* Nothing but the next expected message in the first exchange, for any client. */
-START_TEST(the_first_exchange_is_strict)
+TEST_EACH(the_first_exchange_is_strict, 15)
 {
     static const int numbers[] = {SSH_MSG_IGNORE, SSH_MSG_DEBUG, SSH_MSG_UNIMPLEMENTED,
                                   SSH_MSG_KEXINIT, 200};
@@ -210,9 +204,8 @@ START_TEST(the_first_exchange_is_strict)
     rig_send(&rig, numbers[_i % 5], "s", "");
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "is not allowed");
 }
-END_TEST
 
-START_TEST(no_signature_no_reply)
+TEST(no_signature_no_reply)
 {
     static const uint8_t q_c[32] = {9};
     const struct offer offer = {.methods = CURVE25519};
@@ -223,13 +216,12 @@ START_TEST(no_signature_no_reply)
     rig_expect_failed(&rig, "the monitor is gone");
     ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
 }
-END_TEST
 
 /* ---- when it is due -------------------------------------------------------------------------- */
 
 enum { AFTER_IN_PACKETS, AFTER_OUT_PACKETS, AFTER_IN_BYTES, AFTER_OUT_BYTES, AFTER_TIME, LIMITS };
 
-START_TEST(due_after_packets_bytes_and_time)
+TEST_EACH(due_after_packets_bytes_and_time, LIMITS)
 {
     const struct offer offer = {.methods = PLAIN_OFFER};
     client_whole_exchange(&rig, &client, &offer, false);
@@ -269,11 +261,10 @@ START_TEST(due_after_packets_bytes_and_time)
     ck_assert_uint_eq(connection->in.bytes + connection->out.bytes, 0);
     expect_ping_pong();
 }
-END_TEST
 
 /* Output of ours, or a wakeup for another reason, starts none: the client may be asleep. Nor is
  * there one after another that no packet of the client's has followed. */
-START_TEST(a_silent_client_is_not_disturbed)
+TEST(a_silent_client_is_not_disturbed)
 {
     const struct offer offer = {.methods = PLAIN_OFFER};
     client_whole_exchange(&rig, &client, &offer, false);
@@ -292,10 +283,9 @@ START_TEST(a_silent_client_is_not_disturbed)
     kex_rekey_if_due(connection);
     client_hear_kexinit(&rig, &client);
 }
-END_TEST
 
 /* A client that does not answer our KEXINIT, or never sends NEWKEYS, brings no number to wrap. */
-START_TEST(no_key_seals_too_many_packets)
+TEST_EACH(no_key_seals_too_many_packets, 4)
 {
     struct connection *connection = rig.connection;
     struct packet_direction *direction = _i % 2 == 0 ? &connection->in : &connection->out;
@@ -309,29 +299,4 @@ START_TEST(no_key_seals_too_many_packets)
     rig_expect(&rig, SSH_MSG_DISCONNECT, "uss", SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                "too many packets without new keys", "");
     rig_expect_left(&rig, "too many packets without new keys");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("kex");
-    TCase *tests = tcase_create("kex");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, every_method_first, 0, 8);
-    tcase_add_test(tests, many_secrets);
-    tcase_add_test(tests, ext_info_is_the_first_packet_behind_newkeys);
-    tcase_add_loop_test(tests, rekeys_keep_the_session_id, 0, 4);
-    tcase_add_test(tests, each_exchange_has_its_own_key_pair);
-    tcase_add_test(tests, secrets_are_wiped);
-    tcase_add_loop_test(tests, low_order_points, 0, 4);
-    tcase_add_loop_test(tests, wrong_sizes_of_q_c, 0, 16);
-    tcase_add_loop_test(tests, trailing_bytes, 0, 2);
-    tcase_add_loop_test(tests, the_first_exchange_is_strict, 0, 15);
-    tcase_add_test(tests, no_signature_no_reply);
-    tcase_add_loop_test(tests, due_after_packets_bytes_and_time, 0, LIMITS);
-    tcase_add_test(tests, a_silent_client_is_not_disturbed);
-    tcase_add_loop_test(tests, no_key_seals_too_many_packets, 0, 4);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -21,6 +21,9 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 /* ---- ours ------------------------------------------------------------------------------------ */
 
 static bool text_is(struct reader text, const char *expected)
@@ -59,24 +62,22 @@ static void expect_ours(const char *methods)
 
 #define STRICT ",kex-strict-s-v00@openssh.com"
 
-START_TEST(offers_everything)
+TEST(offers_everything)
 {
     kexinit_send(rig.connection);
     ck_assert(rig.connection->kex.sent);
     expect_ours(HYBRID "," HYBRID "@openssh.com," CURVE25519 "," CURVE25519 "@libssh.org" STRICT);
 }
-END_TEST
 
-START_TEST(a_certificate_is_offered_first)
+TEST(a_certificate_is_offered_first)
 {
     rig.connection->host_keys.certificate_bytes = 300;
     kexinit_send(rig.connection);
     expect_ours(HYBRID "," HYBRID "@openssh.com," CURVE25519 "," CURVE25519 "@libssh.org" STRICT);
 }
-END_TEST
 
 /* The client's order decides, and a guess must be right about our first algorithm. */
-START_TEST(the_choice_of_a_host_key)
+TEST(the_choice_of_a_host_key)
 {
     static const struct {
         const char *host_keys;
@@ -109,34 +110,30 @@ START_TEST(the_choice_of_a_host_key)
         ck_assert_int_eq(rig.connection->kex.certified, rows[i].certified);
     }
 }
-END_TEST
 
-START_TEST(capital_p_takes_the_hybrid_out)
+TEST(capital_p_takes_the_hybrid_out)
 {
     rig.options.no_sntrup = true;
     kexinit_send(rig.connection);
     expect_ours(CURVE25519 "," CURVE25519 "@libssh.org" STRICT);
 }
-END_TEST
 
-START_TEST(capital_s_takes_curve25519_out)
+TEST(capital_s_takes_curve25519_out)
 {
     rig.options.no_curve25519 = true;
     kexinit_send(rig.connection);
     expect_ours(HYBRID "," HYBRID "@openssh.com" STRICT);
 }
-END_TEST
 
-START_TEST(a_later_offer_says_nothing_of_strict)
+TEST(a_later_offer_says_nothing_of_strict)
 {
     rig.connection->kex.session_id_bytes = 32;
     kexinit_send(rig.connection);
     expect_ours(HYBRID "," HYBRID "@openssh.com," CURVE25519 "," CURVE25519 "@libssh.org");
 }
-END_TEST
 
 /* The monitor knows the first cookie. The others are new. */
-START_TEST(cookies_differ)
+TEST(cookies_differ)
 {
     static const uint8_t first[SSH_COOKIE_BYTES] = "monitor's cookie";
     uint8_t second[SSH_COOKIE_BYTES];
@@ -153,7 +150,6 @@ START_TEST(cookies_differ)
     rig_hear(&rig, SSH_MSG_KEXINIT);
     ck_assert_mem_ne(second, rig.heard + 1, sizeof(second));
 }
-END_TEST
 
 /* ---- what comes of the two ------------------------------------------------------------------- */
 
@@ -200,7 +196,7 @@ static const struct choice {
     {.offer = {.methods = CURVE25519, .reserved = 7}, .chosen = CURVE},
 };
 
-START_TEST(the_choice)
+TEST_EACH(the_choice, COUNT_OF(choices))
 {
     const struct choice *choice = &choices[_i];
     rig.options.no_sntrup = choice->no_sntrup;
@@ -222,10 +218,9 @@ START_TEST(the_choice)
         rig_expect_silence(&rig);
     }
 }
-END_TEST
 
 /* One packet is dropped, not two. */
-START_TEST(a_second_wrong_guess_counts)
+TEST(a_second_wrong_guess_counts)
 {
     const struct offer offer = {.methods = CURVE25519, .packet_follows = true};
     client_kexinit(&rig, &client, &offer);
@@ -233,7 +228,6 @@ START_TEST(a_second_wrong_guess_counts)
     rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "s", "two");
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed KEX_ECDH_INIT");
 }
-END_TEST
 
 #define SIXTY "zlib@openssh.com,zlib@openssh.org,zlib@openssh.net,zlib@ietf"
 
@@ -255,7 +249,7 @@ static const struct mismatch {
     {{.ciphers_up = ",," CIPHER}, "no common cipher from client to server", ",," CIPHER},
 };
 
-START_TEST(a_mismatch_is_named)
+TEST_EACH(a_mismatch_is_named, COUNT_OF(mismatches))
 {
     kexinit_send(rig.connection);
     rig_hear(&rig, SSH_MSG_KEXINIT);
@@ -263,9 +257,8 @@ START_TEST(a_mismatch_is_named)
     ck_assert_str_eq(rig.connection->end.offer, mismatches[_i].noted);
     rig_expect_refusal(&rig, SSH_DISCONNECT_KEY_EXCHANGE_FAILED, mismatches[_i].what);
 }
-END_TEST
 
-START_TEST(answers_with_its_own_if_that_is_not_out)
+TEST(answers_with_its_own_if_that_is_not_out)
 {
     const struct offer offer = {0};
     client_say_kexinit(&rig, &client, &offer);
@@ -273,11 +266,10 @@ START_TEST(answers_with_its_own_if_that_is_not_out)
     rig_hear(&rig, SSH_MSG_KEXINIT);
     rig_expect_silence(&rig);
 }
-END_TEST
 
 /* ---- strict and ext-info --------------------------------------------------------------------- */
 
-START_TEST(strict_and_ext_info_are_settled_by_the_first)
+TEST_EACH(strict_and_ext_info_are_settled_by_the_first, 5)
 {
     static const char *const methods[] = {CURVE25519, CURVE25519 ",kex-strict-c-v00@openssh.com",
                                           CURVE25519 ",ext-info-c",
@@ -299,11 +291,10 @@ START_TEST(strict_and_ext_info_are_settled_by_the_first)
         ck_assert_int_eq(rig.connection->kex.ext_info, ext_info[_i]);
     }
 }
-END_TEST
 
 /* ---- malformed ------------------------------------------------------------------------------- */
 
-START_TEST(every_truncation_and_a_trailing_byte)
+TEST(every_truncation_and_a_trailing_byte)
 {
     static uint8_t whole[WIRE_ROOM];
     const struct offer offer = {0};
@@ -318,9 +309,8 @@ START_TEST(every_truncation_and_a_trailing_byte)
         ck_assert(!rig.connection->kex.strict && !rig.connection->kex.ext_info);
     }
 }
-END_TEST
 
-START_TEST(key_exchanges_before_login_are_counted)
+TEST(key_exchanges_before_login_are_counted)
 {
     const struct offer offer = {.methods = CURVE25519};
     client_kexinit(&rig, &client, &offer);
@@ -339,9 +329,8 @@ START_TEST(key_exchanges_before_login_are_counted)
     client_say_kexinit(&rig, &client, &offer);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "too many key exchanges");
 }
-END_TEST
 
-START_TEST(the_log_is_told_the_method)
+TEST(the_log_is_told_the_method)
 {
     const struct offer offer = {0};
     struct {
@@ -356,30 +345,4 @@ START_TEST(the_log_is_told_the_method)
     ck_assert_uint_eq(count, sizeof(request.note) + request.note.text_bytes);
     ck_assert_ptr_nonnull(memmem(request.text, request.note.text_bytes, HYBRID, strlen(HYBRID)));
     ck_assert_ptr_nonnull(memmem(request.text, request.note.text_bytes, CLIENT_VERSION, 17));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("kexinit");
-    TCase *tests = tcase_create("kexinit");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, offers_everything);
-    tcase_add_test(tests, a_certificate_is_offered_first);
-    tcase_add_test(tests, the_choice_of_a_host_key);
-    tcase_add_test(tests, capital_p_takes_the_hybrid_out);
-    tcase_add_test(tests, capital_s_takes_curve25519_out);
-    tcase_add_test(tests, a_later_offer_says_nothing_of_strict);
-    tcase_add_test(tests, cookies_differ);
-    tcase_add_loop_test(tests, the_choice, 0, sizeof(choices) / sizeof(choices[0]));
-    tcase_add_test(tests, a_second_wrong_guess_counts);
-    tcase_add_loop_test(tests, a_mismatch_is_named, 0, sizeof(mismatches) / sizeof(mismatches[0]));
-    tcase_add_test(tests, answers_with_its_own_if_that_is_not_out);
-    tcase_add_loop_test(tests, strict_and_ext_info_are_settled_by_the_first, 0, 5);
-    tcase_add_test(tests, every_truncation_and_a_trailing_byte);
-    tcase_add_test(tests, key_exchanges_before_login_are_counted);
-    tcase_add_test(tests, the_log_is_told_the_method);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

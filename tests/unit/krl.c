@@ -49,6 +49,9 @@ static void begin(void)
     certificate.key_id = reader_over("laptop", 6);
 }
 
+UNIT_FIXTURE(begin, NULL);
+UNIT_TIMEOUT(100);
+
 /* ---- a list of words ------------------------------------------------------------------------- */
 
 static void put_header(struct fields *fields)
@@ -238,7 +241,7 @@ static const struct {
     {"H x0500000024", REVOKED_CUT, REVOKED_CUT, "SHA-256"},
 };
 
-START_TEST(sections)
+TEST_EACH(sections, COUNT_OF(rows))
 {
     for (int certified = 0; certified < 2; certified++) {
         enum revoked wanted = certified ? rows[_i].certificate : rows[_i].plain;
@@ -249,30 +252,27 @@ START_TEST(sections)
                       section);
     }
 }
-END_TEST
 
 /* Whatever stands first counts: what comes after it is not read. */
-START_TEST(first_verdict_counts)
+TEST(first_verdict_counts)
 {
     ck_assert_int_eq(look_at("H 02( U ) 03( )", true), REVOKED);
     ck_assert_int_eq(look_at("H 03( ) 02( U )", true), REVOKED_UNSUPPORTED);
     ck_assert_int_eq(look_at("H 01( C - 20( q17 q0 ) )", true), REVOKED);
     ck_assert_int_eq(look_at("H 01( C - 20( q0 q17 ) )", true), REVOKED_BROKEN);
 }
-END_TEST
 
 /* A certificate with serial number 0 has none, and no list can name it. */
-START_TEST(no_serial_number)
+TEST(no_serial_number)
 {
     certificate.serial = 0;
     ck_assert_int_eq(look_at("H 01( C - 21( q1 q18446744073709551615 ) )", true), REVOKED_NOT);
     ck_assert_int_eq(look_at("H 01( C - 22( q0 x000000017e ) )", true), REVOKED_NOT);
     ck_assert_int_eq(look_at("H 01( C - 23( 'laptop ) )", true), REVOKED);
 }
-END_TEST
 
 /* A file can be seen to be cut off everywhere but between two sections. */
-START_TEST(every_truncation)
+TEST(every_truncation)
 {
     static uint8_t bytes[FILE_BYTES];
     static const char *const parts[] = {
@@ -300,10 +300,9 @@ START_TEST(every_truncation)
     }
     ck_assert_uint_eq(next, 5);
 }
-END_TEST
 
 /* Any changed byte of the header, and of the lengths and types of sections, is seen. */
-START_TEST(every_length)
+TEST(every_length)
 {
     static uint8_t bytes[FILE_BYTES];
     size_t total = assemble(bytes, "H 01( C - 20( q1 ) 23( 'desk ) ) 05( o )");
@@ -319,10 +318,9 @@ START_TEST(every_length)
         bytes[at[i]] ^= 0x10;
     }
 }
-END_TEST
 
 /* Longer than the buffer: each entry counts, wherever the buffer ends. */
-START_TEST(long_lists)
+TEST(long_lists)
 {
     static uint8_t bytes[FILE_BYTES];
     struct fields fields = FIELDS_IN(bytes);
@@ -344,10 +342,9 @@ START_TEST(long_lists)
         ck_assert_int_eq(look(bytes, fields.used, true), REVOKED_NOT);
     }
 }
-END_TEST
 
 /* Each bit of a bitmap stands for its own serial number. */
-START_TEST(every_bit)
+TEST(every_bit)
 {
     static uint8_t bytes[FILE_BYTES];
     for (unsigned bit = 0; bit < 40; bit++) {
@@ -360,10 +357,9 @@ START_TEST(every_bit)
         }
     }
 }
-END_TEST
 
 /* An entry of 16384 bytes is read, a longer one is refused. */
-START_TEST(longest_entry)
+TEST(longest_entry)
 {
     static uint8_t bytes[FILE_BYTES], id[LIMIT_AUTHKEYS_LINE_BYTES + 1];
     memset(id, 'x', sizeof(id));
@@ -391,9 +387,8 @@ START_TEST(longest_entry)
         certificate.serial = 17;
     }
 }
-END_TEST
 
-START_TEST(unreadable)
+TEST(unreadable)
 {
     const struct revoked_offer offer = {.key = &user};
     uint32_t line;
@@ -402,10 +397,9 @@ START_TEST(unreadable)
     ck_assert_int_eq(errno, EISDIR);
     close(fd);
 }
-END_TEST
 
 /* The list is whole up to where the read fails: that is not its end. */
-START_TEST(unreadable_between_sections)
+TEST(unreadable_between_sections)
 {
     const struct revoked_offer offer = {.key = &user};
     static const uint8_t header[44] = "SSHKRL\n\0\0\0\0\1";
@@ -416,25 +410,4 @@ START_TEST(unreadable_between_sections)
     ck_assert_int_eq(revoked_look(ends[0], &offer, &line, &section), REVOKED_UNREADABLE);
     close(ends[0]);
     close(ends[1]);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("krl");
-    TCase *tests = tcase_create("krl");
-    tcase_set_timeout(tests, 100);
-    tcase_add_checked_fixture(tests, begin, NULL);
-    tcase_add_loop_test(tests, sections, 0, sizeof(rows) / sizeof(rows[0]));
-    tcase_add_test(tests, first_verdict_counts);
-    tcase_add_test(tests, no_serial_number);
-    tcase_add_test(tests, every_truncation);
-    tcase_add_test(tests, every_length);
-    tcase_add_test(tests, long_lists);
-    tcase_add_test(tests, every_bit);
-    tcase_add_test(tests, longest_entry);
-    tcase_add_test(tests, unreadable);
-    tcase_add_test(tests, unreadable_between_sections);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

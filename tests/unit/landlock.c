@@ -96,7 +96,9 @@ static int look_around(void)
 
 static const int versions[] = {1, 2, 6};
 
-START_TEST(isolation)
+UNIT_NEEDS(!unit_is_emulated(), "an emulator runs it");
+
+TEST_EACH(isolation, COUNT_OF(versions))
 {
     int status = -1;
     newest = versions[_i];
@@ -107,24 +109,10 @@ START_TEST(isolation)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
-START_TEST(no_rules)
+TEST(no_rules)
 {
     newest = 6;
     ck_assert_int_eq(landlock_rules(1ULL << 63, 0), -1);
     ck_assert(!landlock_enter(-1));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("landlock");
-    TCase *tests = tcase_create("landlock");
-    if (!unit_is_emulated()) {
-        tcase_add_loop_test(tests, isolation, 0, sizeof(versions) / sizeof(versions[0]));
-        tcase_add_test(tests, no_rules);
-    }
-    suite_add_tcase(suite, tests);
-    return suite;
 }

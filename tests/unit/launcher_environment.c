@@ -25,7 +25,7 @@ static bool is_wiped(const char *text, size_t bytes)
     return true;
 }
 
-START_TEST(all_is_overwritten_and_two_are_kept)
+TEST(all_is_overwritten_and_two_are_kept)
 {
     char *handed_over[] = {secret, similar, zone, empty, prefixed, folder, no_value, NULL};
     environ = handed_over;
@@ -43,11 +43,10 @@ START_TEST(all_is_overwritten_and_two_are_kept)
     }
     ck_assert_uint_eq(count, 2);
 }
-END_TEST
 
 /* glibc would look at the file of local time again and again, and the child that reads keys may
  * not. */
-START_TEST(an_empty_one_gets_a_time_zone)
+TEST(an_empty_one_gets_a_time_zone)
 {
     char *handed_over[] = {NULL};
     environ = handed_over;
@@ -55,10 +54,9 @@ START_TEST(an_empty_one_gets_a_time_zone)
     ck_assert_str_eq(getenv("TZ"), ":/etc/localtime");
     ck_assert_ptr_null(environ[1]);
 }
-END_TEST
 
 /* A launcher may name one twice: there is room for no more than two. */
-START_TEST(repeated_ones_do_not_overflow)
+TEST(repeated_ones_do_not_overflow)
 {
     char names[8][32];
     char *handed_over[9] = {NULL};
@@ -72,10 +70,9 @@ START_TEST(repeated_ones_do_not_overflow)
     ck_assert_str_eq(environ[1], "TZ=zone 1");
     ck_assert_ptr_null(environ[2]);
 }
-END_TEST
 
 /* What the kernel shows of this process: the memory that the launcher's strings came in. */
-START_TEST(proc_shows_nothing)
+TEST(proc_shows_nothing)
 {
     char text[4096];
     if (unit_is_emulated()) {
@@ -92,17 +89,4 @@ START_TEST(proc_shows_nothing)
     size_t count = fread(text, 1, sizeof(text), file);
     fclose(file);
     ck_assert(is_wiped(text, count));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("launcher_environment");
-    TCase *tests = tcase_create("launcher_environment");
-    tcase_add_test(tests, all_is_overwritten_and_two_are_kept);
-    tcase_add_test(tests, an_empty_one_gets_a_time_zone);
-    tcase_add_test(tests, repeated_ones_do_not_overflow);
-    tcase_add_test(tests, proc_shows_nothing);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

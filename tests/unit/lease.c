@@ -40,7 +40,9 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
-START_TEST(waits_until_the_lease_is_given_up)
+UNIT_FIXTURE(begin, finish);
+
+TEST(waits_until_the_lease_is_given_up)
 {
     char bytes[8];
     pid_t holder = lease_hold(path, F_WRLCK);
@@ -53,9 +55,8 @@ START_TEST(waits_until_the_lease_is_given_up)
     ck_assert(lease_is_given_up(holder));
     close(fd);
 }
-END_TEST
 
-START_TEST(other_errors_do_not_wait)
+TEST(other_errors_do_not_wait)
 {
     static const int errors[] = {0, ENOENT, EACCES, EINTR, ENXIO, EBUSY};
     unsigned waits = 0;
@@ -67,10 +68,9 @@ START_TEST(other_errors_do_not_wait)
     ck_assert_int_eq(errno, ENOENT);
     ck_assert_uint_eq(pauses, 0);
 }
-END_TEST
 
 /* A file that fails so for another reason, or a lease that is never given up. */
-START_TEST(waits_have_an_end)
+TEST(waits_have_an_end)
 {
     unsigned waits = 0;
     while (lease_wait(EWOULDBLOCK, &waits)) {
@@ -78,9 +78,8 @@ START_TEST(waits_have_an_end)
     }
     ck_assert_uint_eq(pauses, LIMIT_LEASE_WAITS);
 }
-END_TEST
 
-START_TEST(fifo_does_not_block)
+TEST(fifo_does_not_block)
 {
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
@@ -88,18 +87,4 @@ START_TEST(fifo_does_not_block)
     ck_assert_int_ge(fd, 0);
     ck_assert_uint_eq(pauses, 0);
     close(fd);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("lease");
-    TCase *tests = tcase_create("lease");
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, waits_until_the_lease_is_given_up);
-    tcase_add_test(tests, other_errors_do_not_wait);
-    tcase_add_test(tests, waits_have_an_end);
-    tcase_add_test(tests, fifo_does_not_block);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

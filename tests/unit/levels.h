@@ -1,7 +1,7 @@
 /*
  * The levels of crypto/cpu.h, for tests that go through all that the machine has:
  *
- *     tcase_add_loop_test(tests, name, 0, LEVELS);   and in it:   if (!level_set(_i)) { return; }
+ *     TEST_EACH(name, LEVELS)   and in it:   if (!level_set(_i)) { return; }
  */
 #ifndef WREN_LEVELS_H
 #define WREN_LEVELS_H

@@ -46,7 +46,9 @@ static const struct {
     {S_IFDIR | 01666, "drw-rw-rwT"}, {0, "?---------"},
 };
 
-START_TEST(columns)
+UNIT_TIMEOUT(60);
+
+TEST_EACH(columns, COUNT_OF(modes))
 {
     char expected[512];
     owners_open();
@@ -56,9 +58,8 @@ START_TEST(columns)
     expect_line(expected, modes[_i].shown, "root     root    ", &status, "a file");
     ck_assert_str_eq(line_of("a file", &status), expected);
 }
-END_TEST
 
-START_TEST(numbers_without_a_name)
+TEST(numbers_without_a_name)
 {
     owners_open();
     listing_begin();
@@ -72,7 +73,6 @@ START_TEST(numbers_without_a_name)
         strncmp(line, "---------- 100000 4000000000 3999999999 9223372036854775807 ", 60) == 0,
         "%s", line);
 }
-END_TEST
 
 /* In the place of the C library's: counts how often a file of names is read from its start. */
 static unsigned scans;
@@ -84,7 +84,7 @@ off_t lseek(int fd, off_t offset, int whence)
 }
 
 /* However alike the numbers are, and whatever the order, a file of names is read once for each. */
-START_TEST(each_owner_is_looked_up_once)
+TEST(each_owner_is_looked_up_once)
 {
     owners_open();
     listing_begin();
@@ -96,7 +96,6 @@ START_TEST(each_owner_is_looked_up_once)
     }
     ck_assert_uint_eq(scans, 42);
 }
-END_TEST
 
 static const char *const zones[] = {"UTC", "UTC-5:45", "UTC+11", "EST5EDT,M3.2.0,M11.1.0",
                                     "AEST-10AEDT,M10.1.0,M4.1.0/3"};
@@ -109,7 +108,7 @@ static bool is_near_change(time_t when)
     return one.tm_gmtoff != other.tm_gmtoff;
 }
 
-START_TEST(dates_are_local)
+TEST_EACH(dates_are_local, COUNT_OF(zones))
 {
     char expected[512];
     setenv("TZ", zones[_i], 1);
@@ -128,18 +127,16 @@ START_TEST(dates_are_local)
         ck_assert_str_eq(line_of("f", &status), expected);
     }
 }
-END_TEST
 
 /* Without TZ glibc looks at the file for each date. */
-START_TEST(time_zone_is_named)
+TEST(time_zone_is_named)
 {
     unsetenv("TZ");
     listing_begin();
     ck_assert_str_eq(getenv("TZ"), ":/etc/localtime");
 }
-END_TEST
 
-START_TEST(times_beyond_the_protocol)
+TEST(times_beyond_the_protocol)
 {
     setenv("TZ", "UTC", 1);
     listing_begin();
@@ -147,20 +144,4 @@ START_TEST(times_beyond_the_protocol)
     ck_assert_ptr_nonnull(strstr(line_of("f", &status), " Jan  1  1970 f"));
     status.st_mtime = INT64_MAX;
     ck_assert_ptr_nonnull(strstr(line_of("f", &status), " Feb  7  2106 f"));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("listing");
-    TCase *tests = tcase_create("listing");
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, columns, 0, sizeof(modes) / sizeof(modes[0]));
-    tcase_add_test(tests, numbers_without_a_name);
-    tcase_add_test(tests, each_owner_is_looked_up_once);
-    tcase_add_loop_test(tests, dates_are_local, 0, sizeof(zones) / sizeof(zones[0]));
-    tcase_add_test(tests, time_zone_is_named);
-    tcase_add_test(tests, times_beyond_the_protocol);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

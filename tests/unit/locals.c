@@ -30,18 +30,8 @@ __attribute__((noinline)) static unsigned sum_of_unset_bytes(void)
 }
 
 /* What is sent or logged unset by mistake would reveal what an earlier call left there. */
-START_TEST(unset_locals_are_zero)
+TEST(unset_locals_are_zero)
 {
     leave_bytes_on_the_stack();
     ck_assert_uint_eq(sum_of_unset_bytes(), 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("locals");
-    TCase *tests = tcase_create("locals");
-    tcase_add_test(tests, unset_locals_are_zero);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

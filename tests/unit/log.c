@@ -63,7 +63,7 @@ static const char *field(const char *key, const void *value, size_t value_bytes)
     return start + strlen("]: event=test");
 }
 
-START_TEST(one_line_as_documented)
+TEST(one_line_as_documented)
 {
     char out[1024], expected[256];
     struct capture capture;
@@ -86,7 +86,6 @@ START_TEST(one_line_as_documented)
              (int)getpid());
     ck_assert_str_eq(out, expected);
 }
-END_TEST
 
 static const struct {
     const char *value;
@@ -107,19 +106,17 @@ static const struct {
     {"\x7f\r\t", " k=\"\\x7f\\x0d\\x09\""},
 };
 
-START_TEST(values_are_escaped)
+TEST_EACH(values_are_escaped, COUNT_OF(shown))
 {
     ck_assert_str_eq(field("k", shown[_i].value, strlen(shown[_i].value)), shown[_i].shown);
 }
-END_TEST
 
-START_TEST(a_nul_does_not_end_a_value)
+TEST(a_nul_does_not_end_a_value)
 {
     ck_assert_str_eq(field("k", "a\0b", 3), " k=\"a\\x00b\"");
 }
-END_TEST
 
-START_TEST(every_byte_comes_out_printable)
+TEST(every_byte_comes_out_printable)
 {
     for (unsigned byte = 0; byte < 256; byte++) {
         unsigned char value = (unsigned char)byte;
@@ -128,9 +125,8 @@ START_TEST(every_byte_comes_out_printable)
         }
     }
 }
-END_TEST
 
-START_TEST(long_values_are_cut_and_leave_room)
+TEST(long_values_are_cut_and_leave_room)
 {
     char out[4096], value[5000];
     struct capture capture;
@@ -154,9 +150,8 @@ START_TEST(long_values_are_cut_and_leave_room)
     assert_contains(cut, "aaa...");
     assert_lacks(field("k", value, LOG_VALUE_BYTES), "...");
 }
-END_TEST
 
-START_TEST(lines_never_overrun)
+TEST(lines_never_overrun)
 {
     char out[4096];
     struct capture capture;
@@ -179,9 +174,8 @@ START_TEST(lines_never_overrun)
         ck_assert_int_eq(guarded.guard[i], 0x5a);
     }
 }
-END_TEST
 
-START_TEST(levels_are_kept)
+TEST(levels_are_kept)
 {
     static const enum log_level levels[] = {LOG_TROUBLE, LOG_EVENT, LOG_DETAIL, LOG_TRACE};
     for (size_t set = 0; set < 4; set++) {
@@ -198,9 +192,8 @@ START_TEST(levels_are_kept)
         }
     }
 }
-END_TEST
 
-START_TEST(trouble_names_path_and_reason)
+TEST(trouble_names_path_and_reason)
 {
     char out[1024];
     struct capture capture;
@@ -215,9 +208,8 @@ START_TEST(trouble_names_path_and_reason)
                          "reason=\"not 64 bytes long\"\n");
     assert_contains(out, "]: event=trouble what=fork\n");
 }
-END_TEST
 
-START_TEST(children_show_the_number_of_who_opened_the_log)
+TEST(children_show_the_number_of_who_opened_the_log)
 {
     char out[512], expected[128];
     struct capture capture;
@@ -233,7 +225,6 @@ START_TEST(children_show_the_number_of_who_opened_the_log)
     snprintf(expected, sizeof(expected), "wrensshd[%d]: event=child\n", (int)getpid());
     ck_assert_str_eq(out, expected);
 }
-END_TEST
 
 /* ---- a reader that has stopped --------------------------------------------------------------- */
 
@@ -309,7 +300,7 @@ static void go_on(const struct stopped *stopped)
 }
 
 /* Every kind, before and after log_connect(). */
-START_TEST(a_reader_that_has_stopped)
+TEST_EACH(a_reader_that_has_stopped, 2 * KINDS)
 {
     char out[4096], expected[256];
     struct stopped stopped = {.kind = (enum kind)(_i / 2)};
@@ -342,10 +333,9 @@ START_TEST(a_reader_that_has_stopped)
     ck_assert_int_eq(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK, 0);
     dup2(stopped.stderr_before, STDERR_FILENO);
 }
-END_TEST
 
 /* A reader that is late still gets the line. */
-START_TEST(a_slow_reader_loses_nothing)
+TEST_EACH(a_slow_reader_loses_nothing, KINDS)
 {
     static char out[1 << 20];
     struct stopped stopped = {.kind = (enum kind)_i};
@@ -367,9 +357,8 @@ START_TEST(a_slow_reader_loses_nothing)
     assert_lacks(out, "dropped");
     assert_contains(out, "event=more");
 }
-END_TEST
 
-START_TEST(nobody_reads_any_more)
+TEST_EACH(nobody_reads_any_more, 4)
 {
     char out[1024];
     struct stopped stopped = {.kind = _i % 2 == 0 ? PIPE : SOCKET};
@@ -393,7 +382,6 @@ START_TEST(nobody_reads_any_more)
         assert_contains(out, "event=dropped lines=2\n");
     }
 }
-END_TEST
 
 static char scratch[SCRATCH_BYTES];
 
@@ -419,7 +407,7 @@ static const char *read_file(int fd)
 }
 
 /* A disk that is full takes the beginning of a line. */
-START_TEST(a_part_of_a_line_stands_alone)
+TEST(a_part_of_a_line_stands_alone)
 {
     char expected[256];
     signal(SIGXFSZ, SIG_IGN); /* as the daemon has it */
@@ -443,7 +431,6 @@ START_TEST(a_part_of_a_line_stands_alone)
     ck_assert_str_eq(read_file(fd), expected);
     scratch_remove(scratch);
 }
-END_TEST
 
 /* ---- the budget ------------------------------------------------------------------------------ */
 
@@ -470,7 +457,7 @@ static unsigned flood(int fd, unsigned lines)
     return count_lines(read_file(fd));
 }
 
-START_TEST(a_budget_of_lines)
+TEST(a_budget_of_lines)
 {
     int fd = open_file();
     ck_assert_uint_eq(flood(fd, 5), 5);
@@ -499,10 +486,9 @@ START_TEST(a_budget_of_lines)
     ahead_seconds = 0; /* Check looks at the clock, too */
     scratch_remove(scratch);
 }
-END_TEST
 
 /* A connection that stays open, with as many commands a day as the budget's reason says. */
-START_TEST(a_busy_day_loses_nothing)
+TEST(a_busy_day_loses_nothing)
 {
     int fd = open_file();
     log_budget();
@@ -515,7 +501,6 @@ START_TEST(a_busy_day_loses_nothing)
     ahead_seconds = 0;
     scratch_remove(scratch);
 }
-END_TEST
 
 /* Every line of the file is one that went out or a report of lines that did not. */
 static void assert_all_accounted(const char *text, unsigned said)
@@ -529,7 +514,7 @@ static void assert_all_accounted(const char *text, unsigned said)
 }
 
 /* The budget is used up, so no later line reports what was lost. */
-START_TEST(the_end_reports_what_was_lost)
+TEST(the_end_reports_what_was_lost)
 {
     int fd = open_file();
     log_budget();
@@ -540,29 +525,4 @@ START_TEST(the_end_reports_what_was_lost)
     log_finish();
     ck_assert_uint_eq(count_lines(read_file(fd)), before + 1);
     scratch_remove(scratch);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("log");
-    TCase *tests = tcase_create("log");
-    tcase_add_test(tests, one_line_as_documented);
-    tcase_add_loop_test(tests, values_are_escaped, 0, sizeof(shown) / sizeof(shown[0]));
-    tcase_add_test(tests, a_nul_does_not_end_a_value);
-    tcase_add_test(tests, every_byte_comes_out_printable);
-    tcase_add_test(tests, long_values_are_cut_and_leave_room);
-    tcase_add_test(tests, lines_never_overrun);
-    tcase_add_test(tests, levels_are_kept);
-    tcase_add_test(tests, trouble_names_path_and_reason);
-    tcase_add_test(tests, children_show_the_number_of_who_opened_the_log);
-    tcase_add_loop_test(tests, a_reader_that_has_stopped, 0, 2 * KINDS);
-    tcase_add_loop_test(tests, a_slow_reader_loses_nothing, 0, KINDS);
-    tcase_add_loop_test(tests, nobody_reads_any_more, 0, 4);
-    tcase_add_test(tests, a_part_of_a_line_stands_alone);
-    tcase_add_test(tests, a_budget_of_lines);
-    tcase_add_test(tests, a_busy_day_loses_nothing);
-    tcase_add_test(tests, the_end_reports_what_was_lost);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

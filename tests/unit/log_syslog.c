@@ -44,6 +44,8 @@ static void tear_down(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(set_up, tear_down);
+
 static int listen_as(int type)
 {
     unlink(place.sun_path);
@@ -73,7 +75,7 @@ static long elapsed_ms(const struct timespec *since)
     return (long)(now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000;
 }
 
-START_TEST(a_datagram_each)
+TEST(a_datagram_each)
 {
     int log = listen_as(SOCK_DGRAM);
     ck_assert(log_syslog_open() && log_syslog_open());
@@ -82,9 +84,8 @@ START_TEST(a_datagram_each)
     assert_received(log, "<35>two", 7);
     ck_assert_int_eq(connects, 1);
 }
-END_TEST
 
-START_TEST(a_stream_with_nuls_between)
+TEST(a_stream_with_nuls_between)
 {
     int log = listen_as(SOCK_STREAM);
     ck_assert(log_syslog_open());
@@ -93,20 +94,18 @@ START_TEST(a_stream_with_nuls_between)
     ck_assert(send_line("<35>one") && send_line("<35>two"));
     assert_received(taken, "<35>one\0<35>two", 16);
 }
-END_TEST
 
-START_TEST(nobody_there)
+TEST(nobody_there)
 {
     ck_assert(!log_syslog_open() && !send_line(LINE));
     int log = listen_as(SOCK_DGRAM);
     ck_assert(send_line(LINE));
     assert_received(log, LINE, strlen(LINE));
 }
-END_TEST
 
 static const int types[] = {SOCK_DGRAM, SOCK_STREAM};
 
-START_TEST(a_daemon_that_has_restarted)
+TEST_EACH(a_daemon_that_has_restarted, 2)
 {
     int log = listen_as(types[_i]);
     ck_assert(send_line("<35>old"));
@@ -120,10 +119,9 @@ START_TEST(a_daemon_that_has_restarted)
     int taken = types[_i] == SOCK_STREAM ? accept4(log, NULL, NULL, SOCK_CLOEXEC) : log;
     assert_received(taken, "<35>newer", types[_i] == SOCK_STREAM ? 10 : 9);
 }
-END_TEST
 
 /* A sandbox may forbid to connect. */
-START_TEST(stays_with_its_daemon)
+TEST(stays_with_its_daemon)
 {
     int log = listen_as(SOCK_DGRAM);
     ck_assert(log_syslog_open());
@@ -135,10 +133,9 @@ START_TEST(stays_with_its_daemon)
     ck_assert(!send_line("<35>lost") && !log_syslog_open());
     ck_assert_int_eq(connects, 1);
 }
-END_TEST
 
 /* One wait, and no more until somebody reads. */
-START_TEST(a_daemon_that_does_not_read)
+TEST_EACH(a_daemon_that_does_not_read, 2)
 {
     char line[1500];
     struct timespec start;
@@ -166,9 +163,8 @@ START_TEST(a_daemon_that_does_not_read)
     }
     ck_assert(send_line(line));
 }
-END_TEST
 
-START_TEST(a_descriptor_out_of_the_way)
+TEST(a_descriptor_out_of_the_way)
 {
     int log = listen_as(SOCK_DGRAM);
     ck_assert(log_syslog_open());
@@ -186,9 +182,8 @@ START_TEST(a_descriptor_out_of_the_way)
     }
     ck_assert_int_eq(sockets, 1);
 }
-END_TEST
 
-START_TEST(lines_of_the_log)
+TEST(lines_of_the_log)
 {
     char out[512], wanted[128];
     struct capture capture;
@@ -216,10 +211,9 @@ START_TEST(lines_of_the_log)
     snprintf(wanted, sizeof(wanted), "wrensshd[%d]: event=test\n", (int)getpid());
     ck_assert_str_eq(out, wanted);
 }
-END_TEST
 
 /* As where stderr was the connection: it is /dev/null then, which takes nothing down. */
-START_TEST(lines_that_nobody_got_are_counted)
+TEST(lines_that_nobody_got_are_counted)
 {
     char wanted[128];
     struct log_line line;
@@ -241,9 +235,8 @@ START_TEST(lines_that_nobody_got_are_counted)
     snprintf(wanted, sizeof(wanted), "<38>wrensshd[%d]: event=test", (int)getpid());
     assert_received(log, wanted, strlen(wanted));
 }
-END_TEST
 
-START_TEST(no_line_is_cut)
+TEST(no_line_is_cut)
 {
     struct log_line line;
     char value[LOG_VALUE_BYTES], got[4096];
@@ -262,24 +255,4 @@ START_TEST(no_line_is_cut)
     ssize_t count = recv(log, got, sizeof(got), 0);
     ck_assert_int_gt(count, LOG_LINE_BYTES);
     ck_assert_mem_eq(got + count - line.used, line.bytes, line.used);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("log_syslog");
-    TCase *tests = tcase_create("log_syslog");
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, a_datagram_each);
-    tcase_add_test(tests, a_stream_with_nuls_between);
-    tcase_add_test(tests, nobody_there);
-    tcase_add_test(tests, stays_with_its_daemon);
-    tcase_add_loop_test(tests, a_daemon_that_has_restarted, 0, 2);
-    tcase_add_loop_test(tests, a_daemon_that_does_not_read, 0, 2);
-    tcase_add_test(tests, a_descriptor_out_of_the_way);
-    tcase_add_test(tests, lines_of_the_log);
-    tcase_add_test(tests, lines_that_nobody_got_are_counted);
-    tcase_add_test(tests, no_line_is_cut);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

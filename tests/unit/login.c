@@ -156,6 +156,9 @@ static void finish(void)
     }
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(60);
+
 /* The key blob of the last request. */
 static uint8_t request_blob[HOSTKEY_BLOB_BYTES];
 
@@ -228,7 +231,7 @@ static void sign(struct ipc_auth *request, const uint8_t *secret_key)
     crypto_sign_detached(request->signature, NULL, bytes.at, bytes.used, secret_key);
 }
 
-START_TEST(signed_data_follows_rfc_4252)
+TEST(signed_data_follows_rfc_4252)
 {
     uint8_t data[SIGN_LOGIN_BYTES];
     char longest[LIMIT_USER_BYTES];
@@ -245,7 +248,6 @@ START_TEST(signed_data_follows_rfc_4252)
         ck_assert_mem_eq(data, expected.at, count);
     }
 }
-END_TEST
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
@@ -290,7 +292,7 @@ static unsigned reap_children(void)
     return count;
 }
 
-START_TEST(login_without_a_probe)
+TEST(login_without_a_probe)
 {
     char fingerprint[FINGERPRINT_BYTES];
     snprintf(login.client, sizeof(login.client), "SSH-2.0-\"\n\xff");
@@ -309,7 +311,6 @@ START_TEST(login_without_a_probe)
     assert_contains(said, "/keys line=1 kex=curve25519-sha256 "
                           "client=\"SSH-2.0-\\x22\\x0a\\xff\"\n");
 }
-END_TEST
 
 /* As userauth.c asks for the method `none`. */
 static struct ipc_auth request_without_key(const char *user)
@@ -321,17 +322,16 @@ static struct ipc_auth request_without_key(const char *user)
     return request;
 }
 
-START_TEST(no_login_without_a_key)
+TEST(no_login_without_a_key)
 {
     struct ipc_auth request = request_without_key("alice");
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(enter_calls, 0);
     assert_contains(said, " verdict=refused reason=\"key type none is not supported\"");
 }
-END_TEST
 
 /* With -N the name in the request changes nothing, and no file of keys is opened. */
-START_TEST(anybody_logs_in_as_one_user)
+TEST_EACH(anybody_logs_in_as_one_user, 5)
 {
     static const char *const users[] = {"alice", "bob", "root", "", "no such user"};
     options.anybody = "alice";
@@ -348,9 +348,8 @@ START_TEST(anybody_logs_in_as_one_user)
     assert_contains(said, " key=- type=none verdict=accepted reason=\"anybody may log in: -N\" "
                           "kex=curve25519-sha256 client=\"\"\n");
 }
-END_TEST
 
-START_TEST(anybody_is_refused_with_the_account)
+TEST(anybody_is_refused_with_the_account)
 {
     options.anybody = "carol";
     struct ipc_auth request = request_without_key("bob");
@@ -359,9 +358,8 @@ START_TEST(anybody_is_refused_with_the_account)
     ck_assert_str_eq(login.user, "");
     assert_contains(said, " verdict=refused reason=");
 }
-END_TEST
 
-START_TEST(login_after_a_probe_starts_one_child)
+TEST(login_after_a_probe_starts_one_child)
 {
     login.hybrid = true;
     snprintf(login.client, sizeof(login.client), "SSH-2.0-x");
@@ -373,9 +371,8 @@ START_TEST(login_after_a_probe_starts_one_child)
     ck_assert_uint_eq(reap_children(), 0);
     assert_contains(said, "/keys line=2 kex=sntrup761x25519-sha512 client=SSH-2.0-x\n");
 }
-END_TEST
 
-START_TEST(hostbound_login)
+TEST(hostbound_login)
 {
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     sign(&request, secret_a);
@@ -387,9 +384,8 @@ START_TEST(hostbound_login)
     request.hostbound = 1;
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_ACCEPTED);
 }
-END_TEST
 
-START_TEST(probe_a_sign_with_b)
+TEST(probe_a_sign_with_b)
 {
     list_keys(true, false);
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
@@ -404,10 +400,9 @@ START_TEST(probe_a_sign_with_b)
     assert_contains(said, "reason=\"unknown user\"");
     ck_assert_uint_eq(enter_calls, 0);
 }
-END_TEST
 
 /* Another probe, or a refusal, discards a probe's result. */
-START_TEST(a_probe_is_forgotten)
+TEST(a_probe_is_forgotten)
 {
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
@@ -418,9 +413,8 @@ START_TEST(a_probe_is_forgotten)
     ck_assert_uint_eq(answer_signed("alice", public_b, secret_b), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(answer_signed("bob", public_b, secret_b), IPC_VERDICT_REFUSED);
 }
-END_TEST
 
-START_TEST(signatures_for_something_else)
+TEST(signatures_for_something_else)
 {
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     options.attempts = 1000;
@@ -443,10 +437,9 @@ START_TEST(signatures_for_something_else)
     sign(&request, secret_a);
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_ACCEPTED);
 }
-END_TEST
 
 /* S + L verifies without the check of RFC 8032 section 5.1.7. */
-START_TEST(s_above_the_group_order)
+TEST(s_above_the_group_order)
 {
     static const uint8_t order[32] = {0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58,
                                       0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
@@ -463,10 +456,9 @@ START_TEST(s_above_the_group_order)
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
     assert_contains(said, "reason=\"bad signature\"");
 }
-END_TEST
 
 /* With the neutral element as key, R = S*B verifies for any message. */
-START_TEST(key_of_small_order)
+TEST(key_of_small_order)
 {
     memset(public_b, 0, 32);
     public_b[0] = 1;
@@ -476,7 +468,6 @@ START_TEST(key_of_small_order)
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
     assert_contains(said, "reason=\"bad signature\"");
 }
-END_TEST
 
 /* Nothing counts after the last attempt, not even a good login. */
 static void assert_over(void)
@@ -490,7 +481,7 @@ static void assert_over(void)
     ck_assert_uint_eq(enter_calls, 0);
 }
 
-START_TEST(refused_signatures_are_counted)
+TEST(refused_signatures_are_counted)
 {
     options.attempts = 3;
     for (unsigned i = 1; i <= options.attempts; i++) {
@@ -501,7 +492,6 @@ START_TEST(refused_signatures_are_counted)
     }
     assert_over();
 }
-END_TEST
 
 /* A key of an agent is probed once as this user and once as that. */
 static uint32_t probe_in_vain(unsigned turn)
@@ -510,7 +500,7 @@ static uint32_t probe_in_vain(unsigned turn)
 }
 
 /* The owner of a full agent gets in with the last key, whatever -m says. */
-START_TEST(refused_probes_are_no_attempts)
+TEST(refused_probes_are_no_attempts)
 {
     options.attempts = 1;
     list_keys(true, false);
@@ -521,9 +511,8 @@ START_TEST(refused_probes_are_no_attempts)
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(enter_calls, 1);
 }
-END_TEST
 
-START_TEST(refused_probes_are_counted)
+TEST(refused_probes_are_counted)
 {
     list_keys(true, false);
     options.attempts = 1000;
@@ -535,10 +524,9 @@ START_TEST(refused_probes_are_counted)
     ck_assert_uint_eq(probe_in_vain(0), IPC_VERDICT_LAST);
     assert_over();
 }
-END_TEST
 
 /* A key of another type is counted by its stage, as others are. */
-START_TEST(keys_of_another_type_are_counted)
+TEST_RANGE(keys_of_another_type_are_counted, IPC_AUTH_PROBE, IPC_AUTH_SIGNED + 1)
 {
     struct ipc_auth request = make_request((uint32_t)_i, "alice", public_a);
     unsigned most = _i == IPC_AUTH_PROBE ? LIMIT_REFUSED_PROBES : 2;
@@ -551,9 +539,8 @@ START_TEST(keys_of_another_type_are_counted)
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_LAST);
     assert_over();
 }
-END_TEST
 
-START_TEST(keys_of_another_type)
+TEST(keys_of_another_type)
 {
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     sign(&request, secret_a);
@@ -565,9 +552,8 @@ START_TEST(keys_of_another_type)
     assert_contains(said, "reason=\"key type ssh-rsa is not supported\"");
     assert_contains(said, " key=- type=ssh-rsa ");
 }
-END_TEST
 
-START_TEST(refusals_name_path_and_mode)
+TEST(refusals_name_path_and_mode)
 {
     char path[2 * SCRATCH_BYTES];
     snprintf(path, sizeof(path), "%s/keys", home);
@@ -581,16 +567,14 @@ START_TEST(refusals_name_path_and_mode)
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_REFUSED);
     assert_contains(said, "reason=\"No such file or directory\" path=");
 }
-END_TEST
 
-START_TEST(names_can_not_forge_a_line)
+TEST(names_can_not_forge_a_line)
 {
     ck_assert_uint_eq(answer_probe("x\nwrensshd[1]: event=login verdict=accepted", public_a),
                       IPC_VERDICT_REFUSED);
     ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
     assert_contains(said, "user=\"x\\x0awrensshd");
 }
-END_TEST
 
 /* ---- FIDO keys and grants ---------------------------------------------------------------------
  */
@@ -678,7 +662,7 @@ static const struct {
     {"verify-required,no-touch-required", 4, NULL},
 };
 
-START_TEST(touch_and_verification)
+TEST_EACH(touch_and_verification, COUNT_OF(touches))
 {
     list_sk(touches[_i].options);
     struct ipc_auth request = make_sk(touches[_i].flags);
@@ -688,9 +672,8 @@ START_TEST(touch_and_verification)
     assert_contains(said, good ? "verdict=accepted" : touches[_i].reason);
     ck_assert_uint_eq(enter_calls, good ? 1 : 0);
 }
-END_TEST
 
-START_TEST(signatures_of_an_authenticator)
+TEST(signatures_of_an_authenticator)
 {
     list_sk("");
     struct ipc_auth good = make_sk(1);
@@ -717,7 +700,6 @@ START_TEST(signatures_of_an_authenticator)
     sk_blob[sk_blob_bytes - 1] ^= 1;
     ck_assert_uint_eq(answer_sk(&good), IPC_VERDICT_ACCEPTED);
 }
-END_TEST
 
 static void list_with_options(const char *of_a, const char *of_b)
 {
@@ -736,7 +718,7 @@ static void list_with_options(const char *of_a, const char *of_b)
 }
 
 /* The grant is that of the key that signed, whatever was probed before. */
-START_TEST(the_grant_is_the_signers)
+TEST_EACH(the_grant_is_the_signers, 2)
 {
     list_with_options("command=\"of a\"", "restrict,command=\"of b\"");
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
@@ -750,9 +732,8 @@ START_TEST(the_grant_is_the_signers)
     ck_assert_uint_eq(entered_grant.flags, GRANT_FORCED);
     ck_assert(login.forced);
 }
-END_TEST
 
-START_TEST(refusals_name_line_and_option)
+TEST(refusals_name_line_and_option)
 {
     list_with_options("no-pyt", "from=\"10.0.0.0/8\"");
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_REFUSED);
@@ -768,10 +749,9 @@ START_TEST(refusals_name_line_and_option)
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(enter_calls, 0);
 }
-END_TEST
 
 /* The child decides who may log in, by the rules in its request. */
-START_TEST(the_child_gets_the_rules)
+TEST_EACH(the_child_gets_the_rules, 2)
 {
     options.no_root = _i == 1;
     options.groups[0] = _i == 1 ? "wheel" : NULL;
@@ -786,7 +766,6 @@ START_TEST(the_child_gets_the_rules)
     ck_assert_ptr_eq(people->rules.forced_command, options.forced_command);
     ck_assert_ptr_eq(people->rules.reserve_group, options.reserve_group);
 }
-END_TEST
 
 static void rename_to_bob(struct account *account, struct account_groups *groups)
 {
@@ -794,14 +773,13 @@ static void rename_to_bob(struct account *account, struct account_groups *groups
     memcpy(account->user, "bob", 4);
 }
 
-START_TEST(account_of_another_name)
+TEST(account_of_another_name)
 {
     people->change_account = rename_to_bob;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_REFUSED);
     assert_contains(said, "reason=\"no answer about authorized_keys\"");
     ck_assert_uint_eq(enter_calls, 0);
 }
-END_TEST
 
 /* ---- connections of the user ----------------------------------------------------------------- */
 
@@ -840,7 +818,7 @@ static void be_of_the_group(struct account *account, struct account_groups *grou
 }
 
 /* Above the limit only an administrator gets in, and not with a key that forces a command. */
-START_TEST(too_many_connections)
+TEST_EACH(too_many_connections, 4)
 {
     static const struct {
         bool is_server, in_group, forced, accepted;
@@ -880,7 +858,6 @@ START_TEST(too_many_connections)
     close(admission.fd);
     admission.fd = -1;
 }
-END_TEST
 
 /* ---- results of probes ----------------------------------------------------------------------- */
 
@@ -890,7 +867,7 @@ static void find_another_home(struct account *account, struct account_groups *gr
     memcpy(account->home, "/elsewhere", 11);
 }
 
-START_TEST(the_login_uses_the_probed_account)
+TEST(the_login_uses_the_probed_account)
 {
     answer_probe_for_long("alice", public_a);
     people->change_account = find_another_home;
@@ -898,10 +875,9 @@ START_TEST(the_login_uses_the_probed_account)
     ck_assert_uint_eq(people->lookups, 1);
     ck_assert_str_eq(entered.account.home, home);
 }
-END_TEST
 
 /* Any refusal discards a probe's result, and so does another key type with the same blob. */
-START_TEST(a_probe_that_does_not_count)
+TEST_EACH(a_probe_that_does_not_count, 2)
 {
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
     if (_i == 0) {
@@ -915,7 +891,6 @@ START_TEST(a_probe_that_does_not_count)
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(enter_calls, 0);
 }
-END_TEST
 
 #define START_MS INT64_C(1000000000)
 
@@ -923,7 +898,7 @@ static const int64_t ages_ms[] = {0, LIMIT_PROBED_MS - 1, LIMIT_PROBED_MS, 40000
 
 /* A probe's result counts for a second. Then the files are read again, as the key may have been
  * removed or revoked. */
-START_TEST(a_probe_grows_old)
+TEST_EACH(a_probe_grows_old, COUNT_OF(ages_ms))
 {
     bool old = ages_ms[_i] >= LIMIT_PROBED_MS;
     clock_ns = START_MS * 1000000;
@@ -941,9 +916,8 @@ START_TEST(a_probe_grows_old)
     ck_assert_uint_eq(enter_calls, old ? 0 : 1);
     clock_ns = 0;
 }
-END_TEST
 
-START_TEST(each_probe_asks_anew)
+TEST(each_probe_asks_anew)
 {
     answer_probe_for_long("alice", public_a);
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
@@ -952,7 +926,6 @@ START_TEST(each_probe_asks_anew)
     scratch.probe.until_ms = INT64_MAX;
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_REFUSED);
 }
-END_TEST
 
 /* ---- time ------------------------------------------------------------------------------------ */
 
@@ -973,7 +946,7 @@ static void find_hostkey(const char *user, const char *other)
     } while (jitter_ms(user) != 15 || jitter_ms(other) == 15);
 }
 
-START_TEST(refusals_take_their_time)
+TEST_EACH(refusals_take_their_time, 2)
 {
     options.attempts = 1000;
     list_keys(true, false);
@@ -985,7 +958,6 @@ START_TEST(refusals_take_their_time)
         ck_assert_uint_eq(reap_children(), 1);
     }
 }
-END_TEST
 
 static void take_long(struct account *account, struct account_groups *groups)
 {
@@ -995,7 +967,7 @@ static void take_long(struct account *account, struct account_groups *groups)
 }
 
 /* Work that takes longer than the fixed time does not reveal how long it took. */
-START_TEST(refusals_that_take_longer_take_double)
+TEST(refusals_that_take_longer_take_double)
 {
     find_hostkey("alice", "carol");
     list_keys(true, false);
@@ -1004,7 +976,6 @@ START_TEST(refusals_that_take_longer_take_double)
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
     ck_assert_int_ge(clock_now_ms() - before, 2 * (LIMIT_REFUSAL_MS + 15));
 }
-END_TEST
 
 /* Asks at `start_ns` of the simulated clock. Returns the time of the answer, or -1 if libc's clock
  * has a name that this file does not replace. */
@@ -1019,7 +990,7 @@ static int64_t time_of_refusal(const char *user, int64_t start_ns)
 }
 
 /* The time that the work takes does not show in parts of a millisecond either. */
-START_TEST(refusals_come_on_the_millisecond)
+TEST_EACH(refusals_come_on_the_millisecond, 8)
 {
     login.deadline_ms = START_MS + 30000;
     int64_t answer_ns = time_of_refusal("carol", START_MS * 1000000 + _i * 70000);
@@ -1027,13 +998,12 @@ START_TEST(refusals_come_on_the_millisecond)
         ck_assert_int_eq(answer_ns, (START_MS + LIMIT_REFUSAL_MS + jitter_ms("carol")) * 1000000);
     }
 }
-END_TEST
 
 /* The account of "carol" does not exist. That of "root" exists, and the rules refuse it. */
 static const char *const refused_users[] = {"alice", "bob", "carol", "root"};
 #define REFUSED_USERS (int)(sizeof(refused_users) / sizeof(refused_users[0]))
 
-START_TEST(refusals_of_all_kinds_take_the_same_time)
+TEST_EACH(refusals_of_all_kinds_take_the_same_time, REFUSED_USERS)
 {
     const char *user = refused_users[_i];
     list_keys(true, false);
@@ -1044,9 +1014,8 @@ START_TEST(refusals_of_all_kinds_take_the_same_time)
         ck_assert_int_eq(answer_ns, (START_MS + LIMIT_REFUSAL_MS + jitter_ms(user)) * 1000000);
     }
 }
-END_TEST
 
-START_TEST(refusals_do_not_go_beyond_the_deadline)
+TEST_EACH(refusals_do_not_go_beyond_the_deadline, REFUSED_USERS)
 {
     list_keys(true, false);
     options.no_root = true;
@@ -1056,9 +1025,8 @@ START_TEST(refusals_do_not_go_beyond_the_deadline)
         ck_assert_int_eq(answer_ns, login.deadline_ms * 1000000);
     }
 }
-END_TEST
 
-START_TEST(acceptances_do_not_wait)
+TEST(acceptances_do_not_wait)
 {
     ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_REFUSED);
     if (sleeps == 0) {
@@ -1069,7 +1037,6 @@ START_TEST(acceptances_do_not_wait)
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(sleeps, 0);
 }
-END_TEST
 
 /* ---- requests that end the connection -------------------------------------------------------- */
 
@@ -1082,7 +1049,7 @@ static void assert_fatal(const struct ipc_auth *request, const char *wanted)
     ck_assert_uint_ne(verdict, IPC_VERDICT_ACCEPTED);
 }
 
-START_TEST(values_out_of_range)
+TEST(values_out_of_range)
 {
     const struct ipc_auth good = make_request(IPC_AUTH_PROBE, "alice", public_a);
     struct ipc_auth bad = good;
@@ -1131,9 +1098,8 @@ START_TEST(values_out_of_range)
     login.session_id_bytes = 0;
     assert_fatal(&good, "before the first key exchange");
 }
-END_TEST
 
-START_TEST(login_that_can_not_be_entered)
+TEST(login_that_can_not_be_entered)
 {
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     sign(&request, secret_a);
@@ -1143,10 +1109,9 @@ START_TEST(login_that_can_not_be_entered)
     ck_assert_uint_eq(enter_calls, 1);
     ck_assert_str_eq(login.user, "");
 }
-END_TEST
 
 /* Counts accepted probes as well, as each costs a child, and requests that end the connection. */
-START_TEST(requests_are_counted)
+TEST(requests_are_counted)
 {
     options.attempts = 1000;
     for (unsigned i = 0; i < LIMIT_AUTH_REQUESTS; i++) {
@@ -1160,55 +1125,4 @@ START_TEST(requests_are_counted)
     assert_fatal(&request, "too many login requests");
     ck_assert_uint_eq(reap_children(), 0);
     ck_assert_uint_eq(enter_calls, 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("login");
-    TCase *tests = tcase_create("login");
-    tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, signed_data_follows_rfc_4252);
-    tcase_add_test(tests, login_without_a_probe);
-    tcase_add_test(tests, no_login_without_a_key);
-    tcase_add_loop_test(tests, anybody_logs_in_as_one_user, 0, 5);
-    tcase_add_test(tests, anybody_is_refused_with_the_account);
-    tcase_add_test(tests, login_after_a_probe_starts_one_child);
-    tcase_add_test(tests, hostbound_login);
-    tcase_add_test(tests, probe_a_sign_with_b);
-    tcase_add_test(tests, a_probe_is_forgotten);
-    tcase_add_test(tests, signatures_for_something_else);
-    tcase_add_test(tests, s_above_the_group_order);
-    tcase_add_test(tests, key_of_small_order);
-    tcase_add_test(tests, refused_signatures_are_counted);
-    tcase_add_test(tests, refused_probes_are_no_attempts);
-    tcase_add_test(tests, refused_probes_are_counted);
-    tcase_add_loop_test(tests, keys_of_another_type_are_counted, IPC_AUTH_PROBE,
-                        IPC_AUTH_SIGNED + 1);
-    tcase_add_test(tests, keys_of_another_type);
-    tcase_add_test(tests, refusals_name_path_and_mode);
-    tcase_add_test(tests, names_can_not_forge_a_line);
-    tcase_add_loop_test(tests, touch_and_verification, 0, sizeof(touches) / sizeof(touches[0]));
-    tcase_add_test(tests, signatures_of_an_authenticator);
-    tcase_add_loop_test(tests, the_grant_is_the_signers, 0, 2);
-    tcase_add_test(tests, refusals_name_line_and_option);
-    tcase_add_loop_test(tests, the_child_gets_the_rules, 0, 2);
-    tcase_add_loop_test(tests, too_many_connections, 0, 4);
-    tcase_add_test(tests, account_of_another_name);
-    tcase_add_test(tests, the_login_uses_the_probed_account);
-    tcase_add_loop_test(tests, a_probe_that_does_not_count, 0, 2);
-    tcase_add_test(tests, each_probe_asks_anew);
-    tcase_add_loop_test(tests, a_probe_grows_old, 0, sizeof(ages_ms) / sizeof(ages_ms[0]));
-    tcase_add_loop_test(tests, refusals_take_their_time, 0, 2);
-    tcase_add_test(tests, refusals_that_take_longer_take_double);
-    tcase_add_loop_test(tests, refusals_come_on_the_millisecond, 0, 8);
-    tcase_add_loop_test(tests, refusals_of_all_kinds_take_the_same_time, 0, REFUSED_USERS);
-    tcase_add_loop_test(tests, refusals_do_not_go_beyond_the_deadline, 0, REFUSED_USERS);
-    tcase_add_test(tests, acceptances_do_not_wait);
-    tcase_add_test(tests, values_out_of_range);
-    tcase_add_test(tests, login_that_can_not_be_entered);
-    tcase_add_test(tests, requests_are_counted);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -87,7 +87,7 @@ static const struct {
     {"*", "unix", AUTHKEYS_ELSEWHERE, AUTHKEYS_BROKEN_OPTION},
 };
 
-START_TEST(address_lists)
+TEST_EACH(address_lists, COUNT_OF(lists))
 {
     const char *list = lists[_i].list;
     ck_assert_msg(match_from(text_of(list), lists[_i].address) == lists[_i].from, "from <%s>",
@@ -95,7 +95,6 @@ START_TEST(address_lists)
     ck_assert_msg(match_networks(text_of(list), lists[_i].address) == lists[_i].networks, "<%s>",
                   list);
 }
-END_TEST
 
 /* Every pattern of four letters against every text of four, and a recursive matcher. */
 static bool simply_like(const char *pattern, const char *text)
@@ -109,7 +108,7 @@ static bool simply_like(const char *pattern, const char *text)
     return (*pattern == '?' || *pattern == *text) && simply_like(pattern + 1, text + 1);
 }
 
-START_TEST(patterns)
+TEST(patterns)
 {
     static const char letters[] = "1.*?";
     char pattern[6] = "";
@@ -124,9 +123,8 @@ START_TEST(patterns)
         }
     }
 }
-END_TEST
 
-START_TEST(patterns_of_many_stars_end)
+TEST(patterns_of_many_stars_end)
 {
     static char pattern[4001];
     for (size_t i = 0; i < 4000; i += 2) {
@@ -134,9 +132,8 @@ START_TEST(patterns_of_many_stars_end)
     }
     ck_assert_int_eq(match_from(text_of(pattern), "111.111.111.111"), AUTHKEYS_ELSEWHERE);
 }
-END_TEST
 
-START_TEST(names)
+TEST(names)
 {
     ck_assert(is_in("bob", "bob", 3));
     ck_assert(is_in("alice,bob", "bob", 3));
@@ -148,7 +145,6 @@ START_TEST(names)
     ck_assert(!is_in("a,,b", "", 0));
     ck_assert(!is_in("bob", "bob\0", 4));
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -183,7 +179,7 @@ static const struct {
     {"always", -1},
 };
 
-START_TEST(expiry_times)
+TEST_EACH(expiry_times, COUNT_OF(times))
 {
     static const char *const zones[] = {"UTC", "XXX-02:00"};
     for (int zone = 0; zone < 2; zone++) {
@@ -202,18 +198,4 @@ START_TEST(expiry_times)
             ck_assert(!good || found == expected);
         }
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("match");
-    TCase *tests = tcase_create("match");
-    tcase_add_loop_test(tests, address_lists, 0, sizeof(lists) / sizeof(lists[0]));
-    tcase_add_test(tests, patterns);
-    tcase_add_test(tests, patterns_of_many_stars_end);
-    tcase_add_test(tests, names);
-    tcase_add_loop_test(tests, expiry_times, 0, sizeof(times) / sizeof(times[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

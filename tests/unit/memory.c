@@ -37,8 +37,10 @@ static const struct range {
     {0, -1, 2, 5}, {1, -1, 3, 5}, {-1, 1, 2, 6},
 };
 
+UNIT_BEFORE(page_bytes = (size_t)sysconf(_SC_PAGESIZE));
+
 /* An emulator may ignore the advice. */
-START_TEST(whole_pages_go_and_nothing_else)
+TEST_EACH(whole_pages_go_and_nothing_else, !unit_is_emulated() ? COUNT_OF(ranges) : 0)
 {
     const struct range *range = &ranges[_i];
     uint8_t *pages = filled_pages();
@@ -55,9 +57,8 @@ START_TEST(whole_pages_go_and_nothing_else)
     }
     munmap(pages, PAGES * page_bytes);
 }
-END_TEST
 
-START_TEST(less_than_a_page_stays)
+TEST(less_than_a_page_stays)
 {
     uint8_t *pages = filled_pages();
     memory_give_back(pages, 0);
@@ -69,7 +70,6 @@ START_TEST(less_than_a_page_stays)
     }
     munmap(pages, PAGES * page_bytes);
 }
-END_TEST
 
 /* ---- the stack ------------------------------------------------------------------------------- */
 
@@ -85,7 +85,7 @@ __attribute__((noinline)) static void go_deep(void)
 }
 
 /* An emulator manages the stack itself. */
-START_TEST(stack_of_deeper_calls_goes)
+TEST_IF(stack_of_deeper_calls_goes, !unit_is_emulated())
 {
     volatile uint8_t ours[1024];
     for (size_t i = 0; i < sizeof(ours); i++) {
@@ -99,7 +99,6 @@ START_TEST(stack_of_deeper_calls_goes)
         ck_assert_uint_eq(ours[i], (uint8_t)(i * 7));
     }
 }
-END_TEST
 
 __attribute__((noinline)) static void give_back_below(size_t bytes)
 {
@@ -110,26 +109,9 @@ __attribute__((noinline)) static void give_back_below(size_t bytes)
 }
 
 /* At every place in a page. */
-START_TEST(callers_frame_stays_wherever_it_ends)
+TEST(callers_frame_stays_wherever_it_ends)
 {
     for (size_t bytes = 16; bytes <= page_bytes + 16; bytes += 16) {
         give_back_below(bytes);
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("memory");
-    TCase *tests = tcase_create("memory");
-    page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    if (!unit_is_emulated()) {
-        tcase_add_loop_test(tests, whole_pages_go_and_nothing_else, 0,
-                            sizeof(ranges) / sizeof(ranges[0]));
-        tcase_add_test(tests, stack_of_deeper_calls_goes);
-    }
-    tcase_add_test(tests, less_than_a_page_stays);
-    tcase_add_test(tests, callers_frame_stays_wherever_it_ends);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -18,12 +18,14 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+
 /* ---- IGNORE, UNIMPLEMENTED, DEBUG, DISCONNECT ------------------------------------------------ */
 
 static const enum ssh_phase between[] = {SSH_PHASE_SERVICE, SSH_PHASE_AUTH, SSH_PHASE_OPEN,
                                          SSH_PHASE_REKEY_ECDH};
 
-START_TEST(nothing_comes_of_the_small_ones)
+TEST_EACH(nothing_comes_of_the_small_ones, 4)
 {
     rig.connection->phase = between[_i];
     rig_say(&rig, SSH_MSG_IGNORE, "s", "padding");
@@ -34,7 +36,6 @@ START_TEST(nothing_comes_of_the_small_ones)
     rig_expect_silence(&rig);
     rig_expect_no_request(&rig);
 }
-END_TEST
 
 /* A whole message of each kind, and how its refusal names it. */
 static const struct message {
@@ -54,7 +55,7 @@ static const struct message {
      "malformed EXT_INFO"},
 };
 
-START_TEST(truncated_or_longer_is_malformed)
+TEST_EACH(truncated_or_longer_is_malformed, COUNT_OF(messages))
 {
     const struct message *message = &messages[_i];
     uint8_t body[32] = {0};
@@ -69,9 +70,8 @@ START_TEST(truncated_or_longer_is_malformed)
         }
     }
 }
-END_TEST
 
-START_TEST(debug_is_logged_at_vv)
+TEST(debug_is_logged_at_vv)
 {
     rig.options.verbosity = 1;
     rig_say(&rig, SSH_MSG_DEBUG, "bss", 0, "quiet", "");
@@ -88,10 +88,9 @@ START_TEST(debug_is_logged_at_vv)
     rig_expect_note(&rig, 3, shown);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
 /* It is answered by closing, however it is written. */
-START_TEST(disconnect)
+TEST(disconnect)
 {
     char text[2000] = {0};
     memset(text, 'z', sizeof(text) - 1);
@@ -108,11 +107,10 @@ START_TEST(disconnect)
         rig_expect_left(&rig, cut < 4 ? "client disconnected (0): " : "client disconnected (9): ");
     }
 }
-END_TEST
 
 /* ---- SERVICE_REQUEST, EXT_INFO, PING --------------------------------------------------------- */
 
-START_TEST(only_userauth_can_be_had)
+TEST(only_userauth_can_be_had)
 {
     rig_reset(&rig, SSH_PHASE_SERVICE);
     rig_say(&rig, SSH_MSG_SERVICE_REQUEST, "s", "ssh-userauth");
@@ -125,9 +123,8 @@ START_TEST(only_userauth_can_be_had)
         rig_expect_refusal(&rig, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE, "only the ssh-userauth");
     }
 }
-END_TEST
 
-START_TEST(ext_info_is_read_over)
+TEST(ext_info_is_read_over)
 {
     rig_reset(&rig, SSH_PHASE_SERVICE);
     rig_say(&rig, SSH_MSG_EXT_INFO, "ussss", 2, "ext-info-in-auth@openssh.com", "0", "x", "");
@@ -138,9 +135,8 @@ START_TEST(ext_info_is_read_over)
     rig_say(&rig, SSH_MSG_EXT_INFO, "uss", UINT32_MAX, "a", "b");
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed EXT_INFO");
 }
-END_TEST
 
-START_TEST(ping_is_echoed)
+TEST(ping_is_echoed)
 {
     static uint8_t data[33000];
     for (size_t i = 0; i < sizeof(data); i++) {
@@ -152,9 +148,8 @@ START_TEST(ping_is_echoed)
     }
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
-END_TEST
 
-START_TEST(what_we_send_ourselves)
+TEST(what_we_send_ourselves)
 {
     messages_send_unimplemented(rig.connection, 0xfedcba98);
     rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", 0xfedcba98);
@@ -165,10 +160,9 @@ START_TEST(what_we_send_ourselves)
                "publickey-hostbound@openssh.com", "0", "ping@openssh.com", "0");
     rig_expect_silence(&rig);
 }
-END_TEST
 
 /* As long as the answer always finds room in the output. */
-START_TEST(the_longest_ping)
+TEST(the_longest_ping)
 {
     static const uint8_t zeros[LIMIT_PACKET_BYTES + 1];
     rig_say(&rig, SSH_MSG_PING, "d", zeros, (size_t)LIMIT_PACKET_BYTES);
@@ -176,24 +170,4 @@ START_TEST(the_longest_ping)
     rig_expect(&rig, SSH_MSG_PONG, "d", zeros, (size_t)LIMIT_PACKET_BYTES);
     rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "PING is too long");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("messages");
-    TCase *tests = tcase_create("messages");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_loop_test(tests, nothing_comes_of_the_small_ones, 0, 4);
-    tcase_add_loop_test(tests, truncated_or_longer_is_malformed, 0,
-                        sizeof(messages) / sizeof(messages[0]));
-    tcase_add_test(tests, debug_is_logged_at_vv);
-    tcase_add_test(tests, disconnect);
-    tcase_add_test(tests, only_userauth_can_be_had);
-    tcase_add_test(tests, ext_info_is_read_over);
-    tcase_add_test(tests, ping_is_echoed);
-    tcase_add_test(tests, what_we_send_ourselves);
-    tcase_add_test(tests, the_longest_ping);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

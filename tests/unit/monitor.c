@@ -304,6 +304,9 @@ static void finish(void)
     scratch_remove(options.keydir);
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(60);
+
 /* ---- a good connection ----------------------------------------------------------------------- */
 
 #define ALL_LAYERS (SANDBOX_REQUIRED_AS_ROOT | SANDBOX_LANDLOCK)
@@ -440,7 +443,7 @@ static void start_at(enum stage stage)
     }
 }
 
-START_TEST(good_connection)
+TEST(good_connection)
 {
     start_at(AFTER_LOGIN);
     do_sign(32, 7);
@@ -453,9 +456,8 @@ START_TEST(good_connection)
     assert_contains(said,
                     "event=end user=alice in=1234 out=5678 seconds=0 reason=\"client left\"\n");
 }
-END_TEST
 
-START_TEST(end_of_ours)
+TEST(end_of_ours)
 {
     start_at(BEFORE_LOGIN);
     do_end(IPC_END_OURS, "no memory\n");
@@ -464,10 +466,9 @@ START_TEST(end_of_ours)
     assert_contains(said, "reason=\"no memory\\x0a\"\n");
     assert_contains(said, "user=\"\"");
 }
-END_TEST
 
 /* The longest values of each kind, every byte escaped: one line, with all of its fields. */
-START_TEST(end_of_a_stranger)
+TEST_EACH(end_of_a_stranger, STAGES)
 {
     struct ipc_end request = {.type = IPC_END, .cause = IPC_END_CLIENT};
     memset(request.reason, '\n', sizeof(request.reason) - 1);
@@ -493,7 +494,6 @@ START_TEST(end_of_a_stranger)
     assert_contains(end, "\\x5c...\"\n");
     ck_assert_ptr_eq(strchr(end, '\n'), end + strlen(end) - 1);
 }
-END_TEST
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -556,7 +556,7 @@ static union any make_good(uint32_t type)
     return good;
 }
 
-START_TEST(every_request_in_every_phase)
+TEST_EACH(every_request_in_every_phase, (int)ROWS *STAGES)
 {
     size_t row = (size_t)_i / STAGES;
     enum stage stage = (enum stage)((size_t)_i % STAGES);
@@ -577,9 +577,8 @@ START_TEST(every_request_in_every_phase)
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
 }
-END_TEST
 
-START_TEST(every_request_of_a_wrong_size)
+TEST_EACH(every_request_of_a_wrong_size, (int)ROWS * 4)
 {
     size_t row = (size_t)_i / 4;
     union any good = make_good(matrix[row].type);
@@ -590,30 +589,27 @@ START_TEST(every_request_of_a_wrong_size)
     start_at(stage);
     assert_fatal(&good, sizes[_i % 4], "reason=\"request of a wrong size\"");
 }
-END_TEST
 
 /* Includes the types that only the session process serves. */
 static const uint32_t unknown_types[] = {0,          IPC_TYPES,  IPC_TYPES + 1, 255,
                                          0x7fffffff, 0xffffffff, IPC_PTY,       IPC_SPAWN,
                                          IPC_SIGNAL, IPC_RELEASE};
 
-START_TEST(unknown_types_are_fatal)
+TEST_EACH(unknown_types_are_fatal, COUNT_OF(unknown_types))
 {
     union any request = make_good(unknown_types[_i]);
     start_at(AFTER_LOGIN);
     assert_fatal(&request, 8, "reason=\"request of an unknown type\"");
 }
-END_TEST
 
-START_TEST(requests_too_short_for_a_type)
+TEST(requests_too_short_for_a_type)
 {
     const uint8_t zeros[4] = {0};
     start_at(BEFORE_LOGIN);
     assert_fatal(zeros, 3, "reason=\"request of an unknown type\"");
 }
-END_TEST
 
-START_TEST(descriptors_with_a_request_are_fatal)
+TEST(descriptors_with_a_request_are_fatal)
 {
     union any good = make_good(IPC_NOTE);
     start_at(BEFORE_LOGIN);
@@ -621,12 +617,11 @@ START_TEST(descriptors_with_a_request_are_fatal)
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"request of a wrong size\"");
 }
-END_TEST
 
 /* Values out of range, one at a time. */
 enum { BAD_VALUES = 17 };
 
-START_TEST(values_out_of_range)
+TEST_EACH(values_out_of_range, BAD_VALUES)
 {
     static const uint32_t types[BAD_VALUES] = {
         IPC_SIGN, IPC_SIGN, IPC_SIGN, IPC_AUTH,  IPC_AUTH,  IPC_NOTE, IPC_NOTE, IPC_END, IPC_END,
@@ -694,11 +689,10 @@ START_TEST(values_out_of_range)
     start_at(type == IPC_AUTH ? BEFORE_LOGIN : AFTER_LOGIN);
     assert_fatal(&bad, bytes, "event=end ");
 }
-END_TEST
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
-START_TEST(signatures_before_login_are_counted)
+TEST(signatures_before_login_are_counted)
 {
     const union any good = make_good(IPC_SIGN);
     start();
@@ -708,11 +702,10 @@ START_TEST(signatures_before_login_are_counted)
     }
     assert_fatal(&good, 88 + HEAD_BYTES + 64, "too many key exchanges before the login");
 }
-END_TEST
 
 /* What a network process has recorded is of no use to another one: the session identifier would be
  * another. The signature of a login covers it. */
-START_TEST(the_first_exchange_has_the_cookie)
+TEST_EACH(the_first_exchange_has_the_cookie, SSH_COOKIE_BYTES + 1)
 {
     struct sign_request request;
     size_t count = make_sign(&request, 32, 0);
@@ -726,9 +719,8 @@ START_TEST(the_first_exchange_has_the_cookie)
     }
     assert_fatal(&request, count, "first key exchange with the cookie of another connection");
 }
-END_TEST
 
-START_TEST(later_exchanges_have_any_cookie)
+TEST(later_exchanges_have_any_cookie)
 {
     struct sign_request request;
     struct ipc_sign_reply reply;
@@ -745,7 +737,6 @@ START_TEST(later_exchanges_have_any_cookie)
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
 }
-END_TEST
 
 /* string "hostkeys-prove-00@openssh.com", string session identifier, string key blob. */
 static void expect_proof(const uint8_t key[static 32], const uint8_t signature[static 64])
@@ -758,7 +749,7 @@ static void expect_proof(const uint8_t key[static 32], const uint8_t signature[s
     ck_assert_int_eq(crypto_sign_verify_detached(signature, data, proved.used, key), 0);
 }
 
-START_TEST(proofs_are_counted_for_each_key)
+TEST(proofs_are_counted_for_each_key)
 {
     struct hostkey both;
     int status;
@@ -777,9 +768,8 @@ START_TEST(proofs_are_counted_for_each_key)
     const struct ipc_prove request = {IPC_PROVE, 1};
     assert_fatal(&request, sizeof(request), "too many proofs of a host key");
 }
-END_TEST
 
-START_TEST(the_certificate_is_sent_and_hashed)
+TEST(the_certificate_is_sent_and_hashed)
 {
     static uint8_t all[8192];
     uint8_t h[64];
@@ -816,9 +806,8 @@ START_TEST(the_certificate_is_sent_and_hashed)
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
 }
-END_TEST
 
-START_TEST(signatures_after_login_are_not)
+TEST(signatures_after_login_are_not)
 {
     start_at(AFTER_LOGIN);
     for (int i = 0; i < 3 * LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
@@ -828,9 +817,8 @@ START_TEST(signatures_after_login_are_not)
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
 }
-END_TEST
 
-START_TEST(first_hash_is_the_session_id)
+TEST(first_hash_is_the_session_id)
 {
     for (int i = 0; i < 2; i++) {
         size_t bytes = i == 0 ? 32 : 64;
@@ -848,9 +836,8 @@ START_TEST(first_hash_is_the_session_id)
         ck_assert_int_eq(finish_monitor(), 0);
     }
 }
-END_TEST
 
-START_TEST(login_before_a_hash_is_fatal)
+TEST(login_before_a_hash_is_fatal)
 {
     const struct auth_request request = make_auth("alice", 64);
     start();
@@ -858,9 +845,8 @@ START_TEST(login_before_a_hash_is_fatal)
     assert_fatal(&request, sizeof(request.auth) + sizeof(request.blob),
                  "before the first key exchange");
 }
-END_TEST
 
-START_TEST(attempts_are_capped)
+TEST(attempts_are_capped)
 {
     struct auth_request request = make_auth("carol", 64);
     options.attempts = 2;
@@ -871,9 +857,8 @@ START_TEST(attempts_are_capped)
     assert_fatal(&request, sizeof(request.auth) + sizeof(request.blob), "after the last attempt");
     assert_lacks(said, "verdict=accepted");
 }
-END_TEST
 
-START_TEST(notes_are_logged_escaped_and_dropped)
+TEST(notes_are_logged_escaped_and_dropped)
 {
     union any note = make_good(IPC_NOTE);
     struct ipc_done reply;
@@ -892,11 +877,10 @@ START_TEST(notes_are_logged_escaped_and_dropped)
     }
     ck_assert_int_eq(lines, LIMIT_NOTES);
 }
-END_TEST
 
 /* ---- layers ---------------------------------------------------------------------------------- */
 
-START_TEST(missing_layers_end_the_connection)
+TEST(missing_layers_end_the_connection)
 {
     const struct ipc_start none = {IPC_START, 0};
     const struct ipc_start some = {IPC_START, ALL_LAYERS & ~(uint32_t)SANDBOX_SECCOMP};
@@ -909,10 +893,9 @@ START_TEST(missing_layers_end_the_connection)
     start();
     assert_fatal(&some, sizeof(some), "reason=\"sandbox layers missing: seccomp\"");
 }
-END_TEST
 
 /* A network process that is still root is refused even with -B. */
-START_TEST(missing_layers_are_logged_with_best_effort)
+TEST(missing_layers_are_logged_with_best_effort)
 {
     const struct ipc_start none = {IPC_START, 0};
     const struct ipc_start few = {IPC_START, SANDBOX_UID};
@@ -930,11 +913,10 @@ START_TEST(missing_layers_are_logged_with_best_effort)
         assert_fatal(&none, sizeof(none), "reason=\"sandbox layers missing: root,uid,");
     }
 }
-END_TEST
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-START_TEST(login_deadline)
+TEST_RANGE(login_deadline, AT_START, AFTER_LOGIN)
 {
     int64_t before = clock_now_ms();
     options.login_seconds = 1;
@@ -944,10 +926,9 @@ START_TEST(login_deadline)
                                          : "reason=\"login deadline of 1 s\" client=c\n");
     ck_assert_int_ge(clock_now_ms() - before, 1000);
 }
-END_TEST
 
 /* Requests do not extend the deadline. */
-START_TEST(busy_login_deadline)
+TEST(busy_login_deadline)
 {
     const union any note = make_good(IPC_NOTE);
     int64_t before = clock_now_ms();
@@ -965,9 +946,8 @@ START_TEST(busy_login_deadline)
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "login deadline");
 }
-END_TEST
 
-START_TEST(no_deadline_after_login)
+TEST(no_deadline_after_login)
 {
     options.login_seconds = 2; /* for start_at(), on a busy machine too */
     start_at(AFTER_LOGIN);
@@ -979,9 +959,8 @@ START_TEST(no_deadline_after_login)
     assert_contains(said, "seconds=");
     ck_assert(strstr(said, "seconds=0 ") == NULL && strstr(said, "seconds=1 ") == NULL);
 }
-END_TEST
 
-START_TEST(network_process_dies)
+TEST(network_process_dies)
 {
     start_at(BEFORE_LOGIN);
     order(DIES + SIGSYS);
@@ -1003,9 +982,8 @@ START_TEST(network_process_dies)
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"network process got no random numbers\" client=c\n");
 }
-END_TEST
 
-START_TEST(first_reason_stays)
+TEST(first_reason_stays)
 {
     start_at(BEFORE_LOGIN);
     do_end(IPC_END_CLIENT, "the first");
@@ -1013,9 +991,8 @@ START_TEST(first_reason_stays)
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "reason=\"the first\"\n");
 }
-END_TEST
 
-START_TEST(network_process_that_stays_is_killed)
+TEST(network_process_that_stays_is_killed)
 {
     int64_t before = clock_now_ms();
     start_at(BEFORE_LOGIN);
@@ -1023,9 +1000,8 @@ START_TEST(network_process_that_stays_is_killed)
     ck_assert_int_eq(finish_monitor(), 0);
     ck_assert_int_ge(clock_now_ms() - before, LIMIT_EXIT_MS - 100);
 }
-END_TEST
 
-START_TEST(closed_socket_without_an_end)
+TEST(closed_socket_without_an_end)
 {
     start_at(BEFORE_LOGIN);
     shutdown(ipc, SHUT_RDWR);
@@ -1033,9 +1009,8 @@ START_TEST(closed_socket_without_an_end)
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "exited with status 0 and gave no reason");
 }
-END_TEST
 
-START_TEST(replies_that_nobody_reads)
+TEST(replies_that_nobody_reads)
 {
     const union any note = make_good(IPC_NOTE);
     options.login_seconds = 3;
@@ -1044,9 +1019,8 @@ START_TEST(replies_that_nobody_reads)
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "does not read its replies");
 }
-END_TEST
 
-START_TEST(host_key_that_can_not_be_used)
+TEST(host_key_that_can_not_be_used)
 {
     scratch_write(options.keydir, ".ed25519.sk", hostkey.first.secret_key, 63, 0600);
     start();
@@ -1055,12 +1029,11 @@ START_TEST(host_key_that_can_not_be_used)
     assert_contains(said, "event=trouble what=\"host key\" path=");
     assert_contains(said, "/.ed25519.sk reason=\"not 64 bytes long\"\n");
 }
-END_TEST
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
 /* The network process sees the end of its socket, and can still send a DISCONNECT. */
-START_TEST(signals_that_end_a_connection)
+TEST_EACH(signals_that_end_a_connection, 6)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
     char wanted[64];
@@ -1072,7 +1045,6 @@ START_TEST(signals_that_end_a_connection)
     snprintf(wanted, sizeof(wanted), "reason=\"ended by signal %d\"", signals[_i % 3]);
     assert_contains(said, wanted);
 }
-END_TEST
 
 /* Starts a command. The reply's descriptors are dropped, so the command's input ends at once. */
 static void run(const char *command)
@@ -1089,7 +1061,7 @@ static void run(const char *command)
  */
 
 /* It knows how far the connection has got, until the login gives it up. */
-START_TEST(the_place_follows_the_connection)
+TEST(the_place_follows_the_connection)
 {
     const struct auth_request carol = make_auth("carol", 64);
     make_table();
@@ -1114,7 +1086,6 @@ START_TEST(the_place_follows_the_connection)
     ck_assert_int_le(penalty_until_ms(), clock_now_ms());
     assert_contains(said, "missing=none\n"); /* no admission=none */
 }
-END_TEST
 
 /* Others that are silent, as the table has them: this process holds their slots. */
 static void be_silent(size_t count)
@@ -1136,7 +1107,7 @@ static void be_silent(size_t count)
  */
 enum { FEW, EXCHANGED, BEGUN, NO_TCP, MANY };
 
-START_TEST(silence_beside_many)
+TEST_RANGE(silence_beside_many, FEW, MANY + 1)
 {
     make_table();
     be_silent(_i == FEW ? LIMIT_SILENT_FEW : LIMIT_SILENT_MANY);
@@ -1160,11 +1131,10 @@ START_TEST(silence_beside_many)
         assert_contains(said, "reason=\"client is silent, and so are many others\"\n");
     }
 }
-END_TEST
 
 /* By the connection's end: nothing was tried, keys were refused, the time ran out. Many refused
  * keys cost no more than one. */
-START_TEST(the_penalty_of_an_end)
+TEST_EACH(the_penalty_of_an_end, 3)
 {
     static const int64_t added_ms[] = {LIMIT_PENALTY_NOTHING_MS, LIMIT_PENALTY_REFUSED_MS,
                                        LIMIT_PENALTY_DEADLINE_MS};
@@ -1185,10 +1155,9 @@ START_TEST(the_penalty_of_an_end)
     ck_assert_int_le(penalty_until_ms(), clock_now_ms() + OLD_PENALTY_MS + added_ms[_i]);
     ck_assert(!is_place_held());
 }
-END_TEST
 
 /* Nothing but the log's line tells the client's network process: it may be an attacker's. */
-START_TEST(an_evicted_connection)
+TEST_RANGE(an_evicted_connection, AT_START, AFTER_LOGIN)
 {
     char byte;
     const int64_t began_ms = clock_now_ms();
@@ -1211,10 +1180,9 @@ START_TEST(an_evicted_connection)
     ck_assert_int_le(penalty_until_ms(),
                      clock_now_ms() + OLD_PENALTY_MS + LIMIT_PENALTY_NOTHING_MS);
 }
-END_TEST
 
 /* The signal may have been sent just before the login. */
-START_TEST(no_eviction_after_the_login)
+TEST(no_eviction_after_the_login)
 {
     make_table();
     start_at(AFTER_LOGIN);
@@ -1226,13 +1194,12 @@ START_TEST(no_eviction_after_the_login)
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "reason=\"client left\"\n");
 }
-END_TEST
 
 /* ---- a client that has gone -------------------------------------------------------------------
  */
 
 /* A network process in an attacker's hands does not keep the processes of the connection. */
-START_TEST(network_process_without_a_client_is_killed)
+TEST_RANGE(network_process_without_a_client_is_killed, BEFORE_LOGIN, STAGES)
 {
     int64_t before = clock_now_ms();
     over_tcp = true;
@@ -1243,10 +1210,9 @@ START_TEST(network_process_without_a_client_is_killed)
     ck_assert(((enum stage)_i == BEFORE_LOGIN) == (strstr(said, "\" client=c\n") != NULL));
     ck_assert_int_ge(clock_now_ms() - before, LIMIT_GONE_MS - 100);
 }
-END_TEST
 
 /* The login's end is a new deadline: the client's is looked for again. */
-START_TEST(client_that_has_gone_before_the_login)
+TEST(client_that_has_gone_before_the_login)
 {
     start_at(BEFORE_LOGIN);
     shutdown(client, SHUT_WR);
@@ -1256,9 +1222,8 @@ START_TEST(client_that_has_gone_before_the_login)
     assert_contains(said, "reason=\"network process did not end with its connection\"\n");
     assert_contains(said, "event=end user=alice ");
 }
-END_TEST
 
-START_TEST(network_process_that_ends_with_its_client)
+TEST(network_process_that_ends_with_its_client)
 {
     start_at(AFTER_LOGIN);
     shutdown(client, SHUT_WR);
@@ -1268,10 +1233,9 @@ START_TEST(network_process_that_ends_with_its_client)
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "reason=\"client left\"\n");
 }
-END_TEST
 
 /* The end of the login's time may come first. */
-START_TEST(login_deadline_without_a_client)
+TEST(login_deadline_without_a_client)
 {
     options.login_seconds = 1;
     start_at(BEFORE_LOGIN);
@@ -1279,12 +1243,11 @@ START_TEST(login_deadline_without_a_client)
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"network process did not end with its connection\" client=c\n");
 }
-END_TEST
 
 /* ---- the bytes ------------------------------------------------------------------------------- */
 
 /* The kernel's count takes precedence over the network process's. */
-START_TEST(the_kernels_count_wins)
+TEST_RANGE(the_kernels_count_wins, AT_START, STAGES)
 {
     char bytes[64];
     if (unit_is_emulated()) {
@@ -1299,10 +1262,9 @@ START_TEST(the_kernels_count_wins)
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, " in=12 out=0 ");
 }
-END_TEST
 
 /* The client sees the end even if other processes have a copy of the connection. */
-START_TEST(the_connection_is_shut_down)
+TEST(the_connection_is_shut_down)
 {
     char byte;
     start_at(BEFORE_LOGIN);
@@ -1311,7 +1273,6 @@ START_TEST(the_connection_is_shut_down)
     ck_assert_int_eq(read(client, &byte, 1), 0);
     ck_assert_int_eq(finish_monitor(), 0);
 }
-END_TEST
 
 /* ---- children -------------------------------------------------------------------------------- */
 
@@ -1334,7 +1295,7 @@ static unsigned count_zombies(void)
 }
 
 /* While requests wait, the children of earlier ones are reaped. */
-START_TEST(children_are_reaped_under_load)
+TEST(children_are_reaped_under_load)
 {
     struct auth_request probe = make_auth("alice", 64);
     struct ipc_auth_reply reply;
@@ -1359,11 +1320,10 @@ START_TEST(children_are_reaped_under_load)
     const struct auth_request more = make_auth("alice", 64);
     assert_fatal(&more, sizeof(more.auth) + sizeof(more.blob), "too many login requests");
 }
-END_TEST
 
 /* ---- the session process --------------------------------------------------------------------- */
 
-START_TEST(session_over_its_socket)
+TEST(session_over_its_socket)
 {
     start_at(AFTER_LOGIN);
     run("exit 9");
@@ -1373,10 +1333,9 @@ START_TEST(session_over_its_socket)
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "event=session user=alice channel=5 kind=exec pty=none pid=");
 }
-END_TEST
 
 /* Before the login there is no session process. */
-START_TEST(no_session_before_the_login)
+TEST(no_session_before_the_login)
 {
     const struct ipc_release request = {IPC_RELEASE, 0};
     start_at(BEFORE_LOGIN);
@@ -1387,10 +1346,9 @@ START_TEST(no_session_before_the_login)
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
 }
-END_TEST
 
 /* If the user kills it, the user's connection ends, and the log has the reason. */
-START_TEST(session_process_that_is_killed)
+TEST(session_process_that_is_killed)
 {
     start_at(AFTER_LOGIN);
     run("read nothing; kill -KILL $PPID");
@@ -1398,10 +1356,9 @@ START_TEST(session_process_that_is_killed)
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"session process killed by signal 9\"\n");
 }
-END_TEST
 
 /* A rule that the network process breaks there is the reason of the end, and it is killed. */
-START_TEST(rules_of_the_session_process)
+TEST(rules_of_the_session_process)
 {
     const union any wrong = make_good(IPC_NOTE);
     start_at(AFTER_LOGIN);
@@ -1409,10 +1366,9 @@ START_TEST(rules_of_the_session_process)
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"request of an unknown type\"\n");
 }
-END_TEST
 
 /* It exits when the network process closes its socket; END on the other socket has the reason. */
-START_TEST(session_socket_that_is_closed)
+TEST(session_socket_that_is_closed)
 {
     start_at(AFTER_LOGIN);
     do_end(IPC_END_CLIENT, "client left");
@@ -1421,9 +1377,8 @@ START_TEST(session_socket_that_is_closed)
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "reason=\"client left\"\n");
 }
-END_TEST
 
-START_TEST(session_process_ends_with_the_monitor)
+TEST_EACH(session_process_ends_with_the_monitor, 2)
 {
     int status;
     start_at(AFTER_LOGIN);
@@ -1439,7 +1394,6 @@ START_TEST(session_process_ends_with_the_monitor)
     ck_assert(process_hangs_up(session));
     order(0);
 }
-END_TEST
 
 static void give_an_impossible_group(struct account *account, struct account_groups *groups)
 {
@@ -1448,7 +1402,7 @@ static void give_an_impossible_group(struct account *account, struct account_gro
 }
 
 /* The child could open files as this user, but the session process can't become it. */
-START_TEST(user_that_the_session_process_can_not_become)
+TEST(user_that_the_session_process_can_not_become)
 {
     const struct auth_request request = make_auth("alice", 64);
     if (geteuid() != 0) {
@@ -1460,66 +1414,4 @@ START_TEST(user_that_the_session_process_can_not_become)
                  "reason=\"could not become the user\"");
     assert_contains(said, "event=trouble what=\"session process could not become the user\"");
     assert_contains(said, "event=end user=\"\" ");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("monitor");
-    TCase *tests = tcase_create("monitor");
-    tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, good_connection);
-    tcase_add_test(tests, end_of_ours);
-    tcase_add_loop_test(tests, end_of_a_stranger, 0, STAGES);
-    tcase_add_loop_test(tests, every_request_in_every_phase, 0, (int)ROWS * STAGES);
-    tcase_add_loop_test(tests, every_request_of_a_wrong_size, 0, (int)ROWS * 4);
-    tcase_add_loop_test(tests, unknown_types_are_fatal, 0,
-                        sizeof(unknown_types) / sizeof(unknown_types[0]));
-    tcase_add_test(tests, requests_too_short_for_a_type);
-    tcase_add_test(tests, descriptors_with_a_request_are_fatal);
-    tcase_add_loop_test(tests, values_out_of_range, 0, BAD_VALUES);
-    tcase_add_test(tests, signatures_before_login_are_counted);
-    tcase_add_loop_test(tests, the_first_exchange_has_the_cookie, 0, SSH_COOKIE_BYTES + 1);
-    tcase_add_test(tests, later_exchanges_have_any_cookie);
-    tcase_add_test(tests, signatures_after_login_are_not);
-    tcase_add_test(tests, first_hash_is_the_session_id);
-    tcase_add_test(tests, proofs_are_counted_for_each_key);
-    tcase_add_test(tests, the_certificate_is_sent_and_hashed);
-    tcase_add_test(tests, login_before_a_hash_is_fatal);
-    tcase_add_test(tests, attempts_are_capped);
-    tcase_add_test(tests, notes_are_logged_escaped_and_dropped);
-    tcase_add_test(tests, missing_layers_end_the_connection);
-    tcase_add_test(tests, missing_layers_are_logged_with_best_effort);
-    tcase_add_loop_test(tests, login_deadline, AT_START, AFTER_LOGIN);
-    tcase_add_test(tests, busy_login_deadline);
-    tcase_add_test(tests, no_deadline_after_login);
-    tcase_add_test(tests, network_process_dies);
-    tcase_add_test(tests, first_reason_stays);
-    tcase_add_test(tests, network_process_that_stays_is_killed);
-    tcase_add_test(tests, closed_socket_without_an_end);
-    tcase_add_test(tests, replies_that_nobody_reads);
-    tcase_add_test(tests, host_key_that_can_not_be_used);
-    tcase_add_loop_test(tests, signals_that_end_a_connection, 0, 6);
-    tcase_add_test(tests, the_place_follows_the_connection);
-    tcase_add_loop_test(tests, silence_beside_many, FEW, MANY + 1);
-    tcase_add_loop_test(tests, the_penalty_of_an_end, 0, 3);
-    tcase_add_loop_test(tests, an_evicted_connection, AT_START, AFTER_LOGIN);
-    tcase_add_test(tests, no_eviction_after_the_login);
-    tcase_add_loop_test(tests, network_process_without_a_client_is_killed, BEFORE_LOGIN, STAGES);
-    tcase_add_test(tests, client_that_has_gone_before_the_login);
-    tcase_add_test(tests, network_process_that_ends_with_its_client);
-    tcase_add_test(tests, login_deadline_without_a_client);
-    tcase_add_loop_test(tests, the_kernels_count_wins, AT_START, STAGES);
-    tcase_add_test(tests, the_connection_is_shut_down);
-    tcase_add_test(tests, children_are_reaped_under_load);
-    tcase_add_test(tests, session_over_its_socket);
-    tcase_add_test(tests, no_session_before_the_login);
-    tcase_add_test(tests, session_process_that_is_killed);
-    tcase_add_test(tests, rules_of_the_session_process);
-    tcase_add_test(tests, session_socket_that_is_closed);
-    tcase_add_loop_test(tests, session_process_ends_with_the_monitor, 0, 2);
-    tcase_add_test(tests, user_that_the_session_process_can_not_become);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

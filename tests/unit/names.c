@@ -61,6 +61,9 @@ static void finish(void)
     scratch_remove(top);
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(30);
+
 static ino_t inode_of(const char *name)
 {
     struct stat status;
@@ -74,16 +77,15 @@ static enum sftp_status rename_old_to_new(void)
     return on_rename(&sftp);
 }
 
-START_TEST(file_moves)
+TEST(file_moves)
 {
     ino_t file = inode_of("old");
     ck_assert_int_eq(rename_old_to_new(), SFTP_OK);
     ck_assert_uint_eq(inode_of("new"), file);
     ck_assert_uint_eq(inode_of("old"), 0);
 }
-END_TEST
 
-START_TEST(new_name_is_taken_back)
+TEST(new_name_is_taken_back)
 {
     ino_t file = inode_of("old");
     stays = true;
@@ -91,29 +93,14 @@ START_TEST(new_name_is_taken_back)
     ck_assert_uint_eq(inode_of("new"), 0);
     ck_assert_uint_eq(inode_of("old"), file);
 }
-END_TEST
 
 static const char *const names[] = {"old", "new"};
 
-START_TEST(files_of_others_stay)
+TEST_EACH(files_of_others_stay, 4)
 {
     ino_t other = inode_of("other");
     replaced = names[_i % 2];
     stays = _i >= 2;
     rename_old_to_new();
     ck_assert_uint_eq(inode_of(replaced), other);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("names");
-    TCase *tests = tcase_create("names");
-    tcase_set_timeout(tests, 30);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, file_moves);
-    tcase_add_test(tests, new_name_is_taken_back);
-    tcase_add_loop_test(tests, files_of_others_stay, 0, 4);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -21,6 +21,9 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 static const char *parse(size_t count)
 {
     char *exact = malloc(count);
@@ -47,7 +50,7 @@ static void assert_refused(size_t count, const char *words)
 
 /* ---- of ssh-keygen --------------------------------------------------------------------------- */
 
-START_TEST(as_ssh_keygen_makes_it)
+TEST_EACH(as_ssh_keygen_makes_it, 6)
 {
     static const char *const comments[] = {
         "",        "a",
@@ -63,7 +66,6 @@ START_TEST(as_ssh_keygen_makes_it)
     ck_assert_mem_eq(beside, public_key, 32);
     ck_assert_mem_eq(secret_key + 32, public_key, 32);
 }
-END_TEST
 
 static const struct {
     const char *command, *words;
@@ -80,12 +82,11 @@ static const struct {
     {": > key", "is not an OpenSSH private key"},
 };
 
-START_TEST(other_keys_say_what_they_are)
+TEST_EACH(other_keys_say_what_they_are, COUNT_OF(others))
 {
     keygen_run(scratch, "%s", others[_i].command);
     assert_refused(keygen_read(scratch, "key", text, sizeof(text)), others[_i].words);
 }
-END_TEST
 
 /* ---- made here, so that each field can be wrong ---------------------------------------------- */
 
@@ -161,7 +162,7 @@ static size_t make(const struct recipe *recipe)
                             base64);
 }
 
-START_TEST(every_field_is_checked)
+TEST(every_field_is_checked)
 {
     struct recipe recipes[] = {good, good, good, good, good, good, good, good, good, good, good,
                                good, good, good, good, good, good, good, good, good, good};
@@ -205,9 +206,8 @@ START_TEST(every_field_is_checked)
     unpadded.comment = "ab";
     assert_refused(make(&unpadded), damaged);
 }
-END_TEST
 
-START_TEST(every_truncation)
+TEST(every_truncation)
 {
     size_t count = make(&good);
     ck_assert_ptr_null(parse(count));
@@ -216,7 +216,6 @@ START_TEST(every_truncation)
         ck_assert_ptr_nonnull(parse(i));
     }
 }
-END_TEST
 
 static void insert(size_t at, const char *what)
 {
@@ -224,7 +223,7 @@ static void insert(size_t at, const char *what)
     memcpy(text + at, what, strlen(what));
 }
 
-START_TEST(armour_is_strict)
+TEST(armour_is_strict)
 {
     static const char begin[] = "-----BEGIN OPENSSH PRIVATE KEY-----";
     static const char *const strangers[] = {" ", "\t", "=", "*", "_", "\n \n", "Proc-Type: 4\n"};
@@ -249,9 +248,8 @@ START_TEST(armour_is_strict)
     insert(strlen(begin), "AAAA");
     assert_refused(strlen(text), "damaged");
 }
-END_TEST
 
-START_TEST(any_flipped_bit)
+TEST(any_flipped_bit)
 {
     size_t count = make(&good);
     for (size_t bit = 0; bit < (count - 1) * 8; bit++) {
@@ -266,9 +264,8 @@ START_TEST(any_flipped_bit)
     }
     ck_assert_ptr_null(parse(count));
 }
-END_TEST
 
-START_TEST(public_files)
+TEST(public_files)
 {
     uint8_t key[32];
     static const char *const lines[] = {
@@ -284,23 +281,4 @@ START_TEST(public_files)
         ck_assert_int_ne(openssh_key_parse_public(key, lines[i], strlen(lines[i])), FAULT_NONE);
         ck_assert(sodium_is_zero(key, sizeof(key)));
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("openssh_key");
-    TCase *tests = tcase_create("openssh_key");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, as_ssh_keygen_makes_it, 0, 6);
-    tcase_add_loop_test(tests, other_keys_say_what_they_are, 0,
-                        (int)(sizeof(others) / sizeof(others[0])));
-    tcase_add_test(tests, every_field_is_checked);
-    tcase_add_test(tests, every_truncation);
-    tcase_add_test(tests, armour_is_strict);
-    tcase_add_test(tests, any_flipped_bit);
-    tcase_add_test(tests, public_files);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

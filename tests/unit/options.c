@@ -92,7 +92,9 @@ static const struct options *accepted(const char *line)
     return &outcome->parsed.options;
 }
 
-START_TEST(defaults)
+UNIT_TIMEOUT(60);
+
+TEST(defaults)
 {
     const struct options *options = accepted("/etc/keys");
     ck_assert_str_eq(options->keydir, "/etc/keys");
@@ -117,9 +119,8 @@ START_TEST(defaults)
     ck_assert_uint_eq(options->attempts, 6);
     ck_assert_uint_eq(options->subsystem_count, 0);
 }
-END_TEST
 
-START_TEST(switches)
+TEST(switches)
 {
     ck_assert_int_eq(accepted("-q k")->verbosity, -1);
     ck_assert_int_eq(accepted("-v k")->verbosity, 1);
@@ -150,9 +151,8 @@ START_TEST(switches)
     ck_assert_int_eq(accepted("fd:3")->key_descriptor, 3);
     ck_assert_int_eq(accepted("/dev/fd/63")->key_descriptor, 63);
 }
-END_TEST
 
-START_TEST(values)
+TEST(values)
 {
     const struct options *options =
         accepted("-a /etc/%u/keys -e run_this -g users -t 5 -i 86400 -M 7200 -k 30 -m 3 k");
@@ -182,9 +182,8 @@ START_TEST(values)
     ck_assert_uint_eq(options->attempts, 8640000);
     ck_assert_str_eq(options->forced_command, "once");
 }
-END_TEST
 
-START_TEST(subsystems)
+TEST(subsystems)
 {
     const struct options *options = accepted("-x sftp=/usr/lib/sftp-server -xa=b=c_-d k");
     ck_assert_uint_eq(options->subsystem_count, 2);
@@ -197,9 +196,8 @@ START_TEST(subsystems)
     ck_assert_uint_eq(options->subsystems[0].name_bytes, 4);
     ck_assert_str_eq(options->subsystems[0].command, "");
 }
-END_TEST
 
-START_TEST(as_many_subsystems_as_there_is_room_for)
+TEST(as_many_subsystems_as_there_is_room_for)
 {
     char line[1024] = "";
     for (int i = 0; i < LIMIT_SUBSYSTEMS; i++) {
@@ -214,7 +212,6 @@ START_TEST(as_many_subsystems_as_there_is_room_for)
     ck_assert_int_eq(outcome->parsed.status, 100);
     ck_assert_ptr_nonnull(strstr(outcome->err, "more=c"));
 }
-END_TEST
 
 /* ---- wrong usage ----------------------------------------------------------------------------- */
 
@@ -298,7 +295,7 @@ static const struct {
     {"-x \"\" k", "-x"},
 };
 
-START_TEST(wrong_usage_is_named)
+TEST_EACH(wrong_usage_is_named, COUNT_OF(wrong))
 {
     struct outcome *outcome = parse(wrong[_i].line);
     ck_assert_msg(outcome->parsed.result == -1, "%s was accepted", wrong[_i].line);
@@ -310,9 +307,8 @@ START_TEST(wrong_usage_is_named)
     ck_assert_msg(strstr(outcome->err, wrong[_i].named) != NULL, "%s: %s", wrong[_i].line,
                   outcome->err);
 }
-END_TEST
 
-START_TEST(help_and_version)
+TEST(help_and_version)
 {
     static const char flags[] = "aexgNtimBqQvlLsSpPhV";
     struct outcome *outcome = parse("-v -h -z");
@@ -329,21 +325,4 @@ START_TEST(help_and_version)
     ck_assert_int_eq(outcome->parsed.status, 0);
     ck_assert_str_eq(outcome->out, "wrensshd " WREN_VERSION "\n");
     ck_assert_str_eq(outcome->err, "");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("options");
-    TCase *tests = tcase_create("options");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, defaults);
-    tcase_add_test(tests, switches);
-    tcase_add_test(tests, values);
-    tcase_add_test(tests, subsystems);
-    tcase_add_test(tests, as_many_subsystems_as_there_is_room_for);
-    tcase_add_loop_test(tests, wrong_usage_is_named, 0, sizeof(wrong) / sizeof(wrong[0]));
-    tcase_add_test(tests, help_and_version);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

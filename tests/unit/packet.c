@@ -33,6 +33,9 @@ static void start(void)
     }
 }
 
+UNIT_FIXTURE(start, NULL);
+UNIT_TIMEOUT(60);
+
 static void seal_both(bool sealed)
 {
     if (sealed) {
@@ -81,7 +84,7 @@ static size_t next_size(size_t size)
     return size < 600 ? size + 1 : size + 331;
 }
 
-START_TEST(seals_every_size)
+TEST_EACH(seals_every_size, 2)
 {
     seal_both(_i == 1);
     uint32_t packets = 0;
@@ -97,9 +100,8 @@ START_TEST(seals_every_size)
         ck_assert_uint_eq(direction.sequence, peer.sequence);
     }
 }
-END_TEST
 
-START_TEST(opens_every_size)
+TEST_EACH(opens_every_size, 2)
 {
     seal_both(_i == 1);
     uint32_t packets = 0;
@@ -112,9 +114,8 @@ START_TEST(opens_every_size)
         ck_assert_uint_eq(direction.sequence, peer.sequence);
     }
 }
-END_TEST
 
-START_TEST(in_the_clear_padding_is_the_least_and_zero)
+TEST(in_the_clear_padding_is_the_least_and_zero)
 {
     for (size_t size = 1; size < 64; size++) {
         size_t total = seal_ours(size), padding = packet_bytes[4];
@@ -126,9 +127,8 @@ START_TEST(in_the_clear_padding_is_the_least_and_zero)
         }
     }
 }
-END_TEST
 
-START_TEST(opens_any_legal_padding)
+TEST_EACH(opens_any_legal_padding, 2)
 {
     seal_both(_i == 1);
     for (unsigned padding = 4; padding < 256; padding++) {
@@ -137,9 +137,8 @@ START_TEST(opens_any_legal_padding)
         expect_opened(packet_bytes, total, size);
     }
 }
-END_TEST
 
-START_TEST(arrives_byte_by_byte)
+TEST_EACH(arrives_byte_by_byte, 2)
 {
     seal_both(_i == 1);
     for (int round = 0; round < 3; round++) {
@@ -155,9 +154,8 @@ START_TEST(arrives_byte_by_byte)
         ck_assert_mem_eq(packet.payload, payload_bytes, 100);
     }
 }
-END_TEST
 
-START_TEST(two_in_one_buffer)
+TEST_EACH(two_in_one_buffer, 2)
 {
     seal_both(_i == 1);
     size_t first = wire_seal(&peer, packet_bytes, payload_bytes, 30);
@@ -169,7 +167,6 @@ START_TEST(two_in_one_buffer)
     ck_assert_int_eq(packet_open(&direction, packet_bytes + first, second, &packet), PACKET_READY);
     ck_assert_uint_eq(packet.payload_bytes, 31);
 }
-END_TEST
 
 /* ---- violations ------------------------------------------------------------------------------ */
 
@@ -187,7 +184,7 @@ static const struct bad_length {
     {true, 262144},      {true, 0x80000000},  {true, 0xfffffff8},
 };
 
-START_TEST(bad_lengths_are_told_from_the_length_alone)
+TEST_EACH(bad_lengths_are_told_from_the_length_alone, COUNT_OF(bad_lengths))
 {
     const struct bad_length *bad = &bad_lengths[_i];
     seal_both(bad->sealed);
@@ -196,9 +193,8 @@ START_TEST(bad_lengths_are_told_from_the_length_alone)
     wire_seal_body(&peer, packet_bytes, bad->length, body, body_bytes);
     expect_corrupt(packet_bytes, 4);
 }
-END_TEST
 
-START_TEST(the_largest_packet_fits)
+TEST_EACH(the_largest_packet_fits, 2)
 {
     seal_both(_i == 1);
     uint32_t length = _i == 1 ? 34976 : 34996;
@@ -206,9 +202,8 @@ START_TEST(the_largest_packet_fits)
     ck_assert_uint_le(total, LIMIT_PACKET_BYTES);
     expect_opened(packet_bytes, total, length - 1 - 11);
 }
-END_TEST
 
-START_TEST(larger_packets_after_login)
+TEST(larger_packets_after_login)
 {
     static const uint32_t too_long[] = {262145, 262148, 262152, 0x7ffffff8};
     struct packet packet;
@@ -234,9 +229,8 @@ START_TEST(larger_packets_after_login)
         peer.sequence = direction.sequence;
     }
 }
-END_TEST
 
-START_TEST(bad_padding)
+TEST_EACH(bad_padding, 2)
 {
     seal_both(_i == 1);
     /* Shorter than 4; no payload left; more than the packet; the last that fits is 1 of payload. */
@@ -260,10 +254,9 @@ START_TEST(bad_padding)
     ck_assert_int_eq(packet_open(&direction, packet_bytes, total, &packet), PACKET_READY);
     ck_assert_uint_eq(packet.payload_bytes, 1);
 }
-END_TEST
 
 /* Every single bit of a sealed packet; in the length it may also mean that more must come. */
-START_TEST(every_flipped_bit_is_found)
+TEST(every_flipped_bit_is_found)
 {
     seal_both(true);
     size_t total = wire_seal(&peer, packet_bytes, payload_bytes, 40);
@@ -283,9 +276,8 @@ START_TEST(every_flipped_bit_is_found)
     }
     expect_opened(packet_bytes, total, 40);
 }
-END_TEST
 
-START_TEST(another_sequence_number_is_corrupt)
+TEST(another_sequence_number_is_corrupt)
 {
     seal_both(true);
     peer.sequence = 1;
@@ -294,11 +286,10 @@ START_TEST(another_sequence_number_is_corrupt)
     enum packet_status status = packet_open(&direction, packet_bytes, total, &packet);
     ck_assert_int_ne(status, PACKET_READY);
 }
-END_TEST
 
 /* ---- keys and numbers ------------------------------------------------------------------------ */
 
-START_TEST(sequence_numbers_wrap)
+TEST(sequence_numbers_wrap)
 {
     seal_both(true);
     direction.sequence = peer.sequence = UINT32_MAX - 1;
@@ -313,9 +304,8 @@ START_TEST(sequence_numbers_wrap)
     }
     ck_assert_uint_eq(direction.sequence, 1);
 }
-END_TEST
 
-START_TEST(new_keys_reset_what_they_should)
+TEST_EACH(new_keys_reset_what_they_should, 2)
 {
     bool strict = _i == 1;
     for (int i = 0; i < 5; i++) {
@@ -335,30 +325,4 @@ START_TEST(new_keys_reset_what_they_should)
             ck_assert_uint_eq(direction.packets, i);
         }
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("packet");
-    TCase *tests = tcase_create("packet");
-    tcase_add_checked_fixture(tests, start, NULL);
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, seals_every_size, 0, 2);
-    tcase_add_loop_test(tests, opens_every_size, 0, 2);
-    tcase_add_test(tests, in_the_clear_padding_is_the_least_and_zero);
-    tcase_add_loop_test(tests, opens_any_legal_padding, 0, 2);
-    tcase_add_loop_test(tests, arrives_byte_by_byte, 0, 2);
-    tcase_add_loop_test(tests, two_in_one_buffer, 0, 2);
-    tcase_add_loop_test(tests, bad_lengths_are_told_from_the_length_alone, 0,
-                        sizeof(bad_lengths) / sizeof(bad_lengths[0]));
-    tcase_add_loop_test(tests, the_largest_packet_fits, 0, 2);
-    tcase_add_test(tests, larger_packets_after_login);
-    tcase_add_loop_test(tests, bad_padding, 0, 2);
-    tcase_add_test(tests, every_flipped_bit_is_found);
-    tcase_add_test(tests, another_sequence_number_is_corrupt);
-    tcase_add_test(tests, sequence_numbers_wrap);
-    tcase_add_loop_test(tests, new_keys_reset_what_they_should, 0, 2);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

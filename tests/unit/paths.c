@@ -42,6 +42,9 @@ static void finish(void)
     scratch_remove(top);
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(30);
+
 /* With `walks` as on a kernel without openat2(2). */
 static void enter(bool walks)
 {
@@ -135,14 +138,13 @@ static void check_opens(bool walks)
     }
 }
 
-START_TEST(jail_holds)
+TEST_EACH(jail_holds, 2)
 {
     check_opens(_i == 1);
 }
-END_TEST
 
 /* As without a jail: what a slash follows is a directory. */
-START_TEST(slash_at_the_end_wants_a_directory)
+TEST_EACH(slash_at_the_end_wants_a_directory, 2)
 {
     struct found_name found;
     enter(_i == 1);
@@ -154,9 +156,8 @@ START_TEST(slash_at_the_end_wants_a_directory)
     ck_assert_int_eq(paths_find(&paths, &found, "in/new/", false), 0);
     paths_leave(&found, 0);
 }
-END_TEST
 
-START_TEST(files_are_made_inside_only)
+TEST_EACH(files_are_made_inside_only, 2)
 {
     static const char *const made[] = {"/made", "../../up", "in/../made2", "dangling"};
     static const char *const seen[] = {"jail/made", "jail/up", "jail/made2", "jail/new"};
@@ -171,9 +172,8 @@ START_TEST(files_are_made_inside_only)
     ck_assert_int_eq(error, EEXIST);
     ck_assert_uint_eq(outside("up").st_ino, 0);
 }
-END_TEST
 
-START_TEST(name_of_a_link_is_the_link)
+TEST_EACH(name_of_a_link_is_the_link, 2)
 {
     struct found_name found;
     struct stat status;
@@ -192,7 +192,6 @@ START_TEST(name_of_a_link_is_the_link)
     paths_leave(&found, 0);
     ck_assert_uint_eq(outside("jail/in/file").st_mode & 07777, 0600);
 }
-END_TEST
 
 static const struct {
     const char *path;
@@ -216,7 +215,7 @@ static const struct {
     {"in/file/x", NULL, ENOTDIR},
 };
 
-START_TEST(real_names_stay_inside)
+TEST_EACH(real_names_stay_inside, 2)
 {
     char real[PATH_BYTES];
     enter(_i == 1);
@@ -227,7 +226,6 @@ START_TEST(real_names_stay_inside)
                       real);
     }
 }
-END_TEST
 
 /* In the place of the C library's: once, right after the server has seen that jail/in is no link,
  * another process makes it one that leads outside. */
@@ -249,7 +247,7 @@ ssize_t readlinkat(int directory, const char *restrict name, char *restrict targ
     return bytes;
 }
 
-START_TEST(folder_that_becomes_a_link_meanwhile)
+TEST_EACH(folder_that_becomes_a_link_meanwhile, 2)
 {
     int error;
     ck_assert_int_eq(mkdir("beside", 0755), 0);
@@ -262,7 +260,6 @@ START_TEST(folder_that_becomes_a_link_meanwhile)
     ck_assert_msg(!swaps && error == ENOTDIR, "%s", strerror(error));
     ck_assert_uint_eq(outside("beside/new").st_ino, 0);
 }
-END_TEST
 
 static const char *in_jail(void)
 {
@@ -271,7 +268,7 @@ static const char *in_jail(void)
     return jail;
 }
 
-START_TEST(link_that_shows_the_jails_place_is_refused)
+TEST_EACH(link_that_shows_the_jails_place_is_refused, 2)
 {
     char target[PATH_BYTES];
     static const char *const shows[] = {"%s/jail", "%s/jail/", "/%s//jail/in", "/.%s/./jail/x"};
@@ -295,9 +292,8 @@ START_TEST(link_that_shows_the_jails_place_is_refused)
     ck_assert_int_eq(status.st_size, 8);
     ck_assert_int_eq(paths_real(&paths, target, "shows"), EACCES);
 }
-END_TEST
 
-START_TEST(start_directory_in_a_jail)
+TEST(start_directory_in_a_jail)
 {
     char jail[SCRATCH_BYTES + 8], real[PATH_BYTES];
     int error;
@@ -313,9 +309,8 @@ START_TEST(start_directory_in_a_jail)
     ck_assert_int_eq(paths_begin(&paths, "nothing", NULL), ENOENT);
     ck_assert_int_eq(paths_begin(&paths, "secret", NULL), ENOTDIR);
 }
-END_TEST
 
-START_TEST(without_a_jail)
+TEST(without_a_jail)
 {
     char real[PATH_BYTES], expected[2 * SCRATCH_BYTES];
     int error;
@@ -328,20 +323,18 @@ START_TEST(without_a_jail)
     ck_assert_str_eq(real, expected);
     ck_assert_int_eq(paths_begin(&paths, NULL, "nothing"), ENOENT);
 }
-END_TEST
 
 /* Nobody writes: an open for reading that waited would hang. */
-START_TEST(fifo_does_not_wait)
+TEST(fifo_does_not_wait)
 {
     int error;
     ck_assert_int_eq(paths_begin(&paths, NULL, NULL), 0);
     ck_assert_int_eq(mkfifo("fifo", 0600), 0);
     ck_assert_uint_ne(opened("fifo", O_RDONLY, &error), 0);
 }
-END_TEST
 
 /* In a jail, in one without openat2(2), and in none: to read, and to empty. */
-START_TEST(leases_are_waited_for)
+TEST_EACH(leases_are_waited_for, 3)
 {
     char path[SCRATCH_BYTES + 16];
     int error = 0;
@@ -359,9 +352,8 @@ START_TEST(leases_are_waited_for)
     ck_assert_uint_ne(opened(name, O_WRONLY | O_CREAT | O_TRUNC, &error), 0);
     ck_assert(lease_is_given_up(holder));
 }
-END_TEST
 
-START_TEST(names_have_a_length)
+TEST(names_have_a_length)
 {
     char path[2 * PATH_BYTES], real[PATH_BYTES];
     int error;
@@ -377,27 +369,4 @@ START_TEST(names_have_a_length)
     path[4095] = '\0';
     ck_assert_int_eq(paths_real(&paths, real, path), 0);
     ck_assert_str_eq(real, "/");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("paths");
-    TCase *tests = tcase_create("paths");
-    tcase_set_timeout(tests, 30);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_loop_test(tests, jail_holds, 0, 2);
-    tcase_add_loop_test(tests, slash_at_the_end_wants_a_directory, 0, 2);
-    tcase_add_loop_test(tests, files_are_made_inside_only, 0, 2);
-    tcase_add_loop_test(tests, name_of_a_link_is_the_link, 0, 2);
-    tcase_add_loop_test(tests, real_names_stay_inside, 0, 2);
-    tcase_add_loop_test(tests, folder_that_becomes_a_link_meanwhile, 0, 2);
-    tcase_add_loop_test(tests, link_that_shows_the_jails_place_is_refused, 0, 2);
-    tcase_add_test(tests, start_directory_in_a_jail);
-    tcase_add_test(tests, without_a_jail);
-    tcase_add_test(tests, fifo_does_not_wait);
-    tcase_add_loop_test(tests, leases_are_waited_for, 0, 3);
-    tcase_add_test(tests, names_have_a_length);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -58,19 +58,17 @@ static void check_tcp(const char *bound, bool mapped, const char *expected)
     ck_assert(peer.has_ip);
 }
 
-START_TEST(ipv6_socket)
+TEST(ipv6_socket)
 {
     check_tcp("::1", false, "::1");
 }
-END_TEST
 
-START_TEST(mapped_socket_is_ipv4)
+TEST(mapped_socket_is_ipv4)
 {
     check_tcp("::ffff:127.0.0.1", true, "127.0.0.1");
 }
-END_TEST
 
-START_TEST(ipv4_socket)
+TEST(ipv4_socket)
 {
     struct peer peer;
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
@@ -86,7 +84,6 @@ START_TEST(ipv4_socket)
     ck_assert_int_eq(atoi(peer.local_port), ntohs(at.sin_port));
     ck_assert(peer.tcp);
 }
-END_TEST
 
 static void learn_from(struct peer *peer, bool socket_given)
 {
@@ -100,7 +97,7 @@ static void learn_from(struct peer *peer, bool socket_given)
     ck_assert(!peer->tcp);
 }
 
-START_TEST(without_an_address)
+TEST(without_an_address)
 {
     struct peer peer;
     char expected[32];
@@ -117,7 +114,6 @@ START_TEST(without_an_address)
     ck_assert_str_eq(peer.local_port, "0");
     ck_assert(!peer.has_ip);
 }
-END_TEST
 
 /* What the kernel says of a vsock; 0: the system's own answers. */
 static sa_family_t family;
@@ -147,7 +143,7 @@ int getpeername(int fd, struct sockaddr *restrict address, socklen_t *restrict b
                        : (int)syscall(SYS_getpeername, fd, address, bytes);
 }
 
-START_TEST(vsock)
+TEST_EACH(vsock, 2)
 {
     struct peer peer;
     setenv("TCPREMOTEIP", "192.0.2.99", 1);
@@ -163,18 +159,16 @@ START_TEST(vsock)
     ck_assert(!peer.has_ip);
     ck_assert(!peer.tcp);
 }
-END_TEST
 
-START_TEST(closed_descriptor_is_a_pipe)
+TEST(closed_descriptor_is_a_pipe)
 {
     struct peer peer;
     clearenv();
     peer_learn(&peer, 1000);
     ck_assert_str_eq(peer.address, "pipe");
 }
-END_TEST
 
-START_TEST(ucspi_comes_before_systemd)
+TEST(ucspi_comes_before_systemd)
 {
     struct peer peer;
     for (int socket_given = 0; socket_given < 2; socket_given++) {
@@ -196,7 +190,6 @@ START_TEST(ucspi_comes_before_systemd)
         ck_assert(peer.has_ip);
     }
 }
-END_TEST
 
 static const struct {
     const char *given;
@@ -218,7 +211,7 @@ static const struct {
     {"11111111111111111111111111111111111111111111111111111111111111111111111111", NULL},
 };
 
-START_TEST(addresses_of_the_environment_are_checked)
+TEST_EACH(addresses_of_the_environment_are_checked, COUNT_OF(addresses))
 {
     struct peer peer;
     clearenv();
@@ -226,7 +219,6 @@ START_TEST(addresses_of_the_environment_are_checked)
     learn_from(&peer, false);
     ck_assert_str_eq(peer.address, addresses[_i].address != NULL ? addresses[_i].address : "pipe");
 }
-END_TEST
 
 static const struct {
     const char *given;
@@ -234,7 +226,7 @@ static const struct {
 } ports[] = {{"22", "22"}, {"65535", "65535"}, {"65536", "0"},  {"-1", "0"},    {"2 2", "0"},
              {"", "0"},    {"0", "0"},         {"000001", "1"}, {"0022", "22"}, {"22\n", "0"}};
 
-START_TEST(ports_of_the_environment_are_checked)
+TEST_EACH(ports_of_the_environment_are_checked, COUNT_OF(ports))
 {
     struct peer peer;
     clearenv();
@@ -242,24 +234,4 @@ START_TEST(ports_of_the_environment_are_checked)
     setenv("REMOTE_PORT", ports[_i].given, 1);
     learn_from(&peer, false);
     ck_assert_str_eq(peer.port, ports[_i].port);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("peer");
-    TCase *tests = tcase_create("peer");
-    tcase_add_test(tests, ipv4_socket);
-    tcase_add_test(tests, ipv6_socket);
-    tcase_add_test(tests, mapped_socket_is_ipv4);
-    tcase_add_test(tests, without_an_address);
-    tcase_add_loop_test(tests, vsock, 0, 2);
-    tcase_add_test(tests, closed_descriptor_is_a_pipe);
-    tcase_add_test(tests, ucspi_comes_before_systemd);
-    tcase_add_loop_test(tests, addresses_of_the_environment_are_checked, 0,
-                        sizeof(addresses) / sizeof(addresses[0]));
-    tcase_add_loop_test(tests, ports_of_the_environment_are_checked, 0,
-                        sizeof(ports) / sizeof(ports[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -20,7 +20,10 @@
 static uint8_t message[ROOM];
 static uint8_t key[32];
 
-START_TEST(vectors_of_rfc_8439)
+UNIT_BEFORE(levels_tell());
+UNIT_TIMEOUT(60);
+
+TEST_EACH(vectors_of_rfc_8439, LEVELS)
 {
     for (size_t i = 0; level_set(_i) && i < VECTORS; i++) {
         const struct poly1305_vector *vector = &rfc8439_poly1305[i];
@@ -34,7 +37,6 @@ START_TEST(vectors_of_rfc_8439)
         ck_assert_mem_eq(tag, expected, sizeof(tag));
     }
 }
-END_TEST
 
 static void compare(const uint8_t *bytes, size_t count)
 {
@@ -55,7 +57,7 @@ static void compare_with_slow(size_t count)
     ck_assert_msg(memcmp(tag, expected, 16) == 0, "%zu bytes", count);
 }
 
-START_TEST(all_short_lengths)
+TEST_EACH(all_short_lengths, LEVELS)
 {
     for (size_t count = 0; level_set(_i) && count <= SHORT_BYTES; count++) {
         randombytes_buf(key, sizeof(key));
@@ -66,9 +68,8 @@ START_TEST(all_short_lengths)
         }
     }
 }
-END_TEST
 
-START_TEST(random_lengths_and_alignments)
+TEST_EACH(random_lengths_and_alignments, LEVELS)
 {
     for (int i = 0; level_set(_i) && i < 1500; i++) {
         size_t offset = randombytes_uniform(64);
@@ -78,10 +79,9 @@ START_TEST(random_lengths_and_alignments)
         compare(message + offset, count);
     }
 }
-END_TEST
 
 /* Long carries and values next to the modulus: keys and messages of few different bytes. */
-START_TEST(extreme_bytes)
+TEST_EACH(extreme_bytes, LEVELS)
 {
     static const uint8_t bytes[] = {0x00, 0x01, 0x04, 0x7f, 0x80, 0xfa, 0xfb, 0xfc, 0xff};
     uint8_t random[2 * SHORT_BYTES];
@@ -96,10 +96,9 @@ START_TEST(extreme_bytes)
         compare(message, randombytes_uniform(i % 2 == 0 ? 160 : SHORT_BYTES));
     }
 }
-END_TEST
 
 /* The greatest values: h as far above 2^130 as possible, and all digits full. */
-START_TEST(all_ones)
+TEST_EACH(all_ones, LEVELS)
 {
     memset(message, 0xff, sizeof(message));
     for (unsigned i = 0; level_set(_i) && i < 32; i++) {
@@ -112,7 +111,6 @@ START_TEST(all_ones)
         }
     }
 }
-END_TEST
 
 /* With r = 1 the polynomial is the sum of the blocks. Makes it `value` by the last one, if a block
  * can do that: half of the time, if there are four others or more. */
@@ -128,7 +126,7 @@ static bool end_with(const struct slow1305 *value, size_t count)
 }
 
 /* 0 to 5 and p - 1 to p - 6, with s small and such that the sum passes 2^128. */
-START_TEST(polynomials_beside_the_modulus)
+TEST_EACH(polynomials_beside_the_modulus, LEVELS)
 {
     for (uint32_t i = 0; level_set(_i) && i < 12 * 8; i++) {
         struct slow1305 value = {{i % 12}};
@@ -147,7 +145,6 @@ START_TEST(polynomials_beside_the_modulus)
         compare_with_slow(count);
     }
 }
-END_TEST
 
 /* ---- a kernel by itself, with all that it may be given -------------------------------------- */
 
@@ -227,7 +224,7 @@ static void check_lane(const struct poly1305_kernel *kernel, const struct poly13
     }
 }
 
-START_TEST(a_kernel_at_its_limits)
+TEST_EACH(a_kernel_at_its_limits, LEVELS)
 {
     const struct poly1305_kernel *kernel = level_set(_i) ? kernel_of(cpu_level()) : NULL;
     for (uint32_t turn = 0; kernel != NULL && turn < 400; turn++) {
@@ -249,22 +246,4 @@ START_TEST(a_kernel_at_its_limits)
             check_lane(kernel, &before, &after, block);
         }
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("poly1305");
-    TCase *tests = tcase_create("poly1305");
-    levels_tell();
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, vectors_of_rfc_8439, 0, LEVELS);
-    tcase_add_loop_test(tests, all_short_lengths, 0, LEVELS);
-    tcase_add_loop_test(tests, random_lengths_and_alignments, 0, LEVELS);
-    tcase_add_loop_test(tests, extreme_bytes, 0, LEVELS);
-    tcase_add_loop_test(tests, all_ones, 0, LEVELS);
-    tcase_add_loop_test(tests, polynomials_beside_the_modulus, 0, LEVELS);
-    tcase_add_loop_test(tests, a_kernel_at_its_limits, 0, LEVELS);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

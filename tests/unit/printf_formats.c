@@ -33,7 +33,10 @@ static int try_conversion(const char *conversion)
                                            : small_snprintf(NULL, 0, conversion, 1, value);
 }
 
-START_TEST(all_are_supported)
+UNIT_CASE("formats");
+UNIT_TIMEOUT(60);
+
+TEST(all_are_supported)
 {
     char conversion[64];
     unsigned seen = 0;
@@ -46,9 +49,8 @@ START_TEST(all_are_supported)
     ck_assert_int_eq(pclose(found), 0);
     ck_assert_uint_ge(seen, 6);
 }
-END_TEST
 
-START_TEST(others_are_refused)
+TEST(others_are_refused)
 {
     static const char *const others[] = {"%f",  "%5.1Lg", "%ls", "%m",  "%i",
                                          "%p",  "%lu",    "%hd", "%5d", "%-5s",
@@ -56,16 +58,4 @@ START_TEST(others_are_refused)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         ck_assert_msg(try_conversion(others[i]) < 0, "supported: %s", others[i]);
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("printf_formats");
-    TCase *formats = tcase_create("formats");
-    tcase_set_timeout(formats, 60);
-    tcase_add_test(formats, all_are_supported);
-    tcase_add_test(formats, others_are_refused);
-    suite_add_tcase(suite, formats);
-    return suite;
 }

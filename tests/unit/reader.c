@@ -14,6 +14,8 @@ static void finish(void)
     block = NULL;
 }
 
+UNIT_FIXTURE(NULL, finish);
+
 static struct reader over(const void *bytes, size_t count)
 {
     free(block);
@@ -76,7 +78,7 @@ static struct fields read_all(struct reader *reader)
     return fields;
 }
 
-START_TEST(all_getters)
+TEST(all_getters)
 {
     struct reader reader = over(sample, sizeof(sample));
     ck_assert(!reader_end(&reader));
@@ -92,10 +94,9 @@ START_TEST(all_getters)
     reader_u8(&reader);
     expect_stuck(&reader);
 }
-END_TEST
 
 /* Cut off anywhere: the fields before the cut are right, the rest is zero, empty or NULL. */
-START_TEST(all_getters_at_every_truncation)
+TEST(all_getters_at_every_truncation)
 {
     for (size_t cut = 0; cut < sizeof(sample); cut++) {
         struct reader reader = over(sample, cut);
@@ -111,9 +112,8 @@ START_TEST(all_getters_at_every_truncation)
         expect_stuck(&reader);
     }
 }
-END_TEST
 
-START_TEST(numbers_are_big_endian)
+TEST(numbers_are_big_endian)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct reader reader = over(bytes, sizeof(bytes));
@@ -124,10 +124,9 @@ START_TEST(numbers_are_big_endian)
     ck_assert_uint_eq(reader_u32(&reader), 0x05060708);
     ck_assert(reader_end(&reader));
 }
-END_TEST
 
 /* The upper half alone is no number. */
-START_TEST(a_number_cut_off_is_zero)
+TEST(a_number_cut_off_is_zero)
 {
     static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7};
     for (size_t cut = 0; cut <= sizeof(bytes); cut++) {
@@ -136,9 +135,8 @@ START_TEST(a_number_cut_off_is_zero)
         expect_stuck(&reader);
     }
 }
-END_TEST
 
-START_TEST(a_byte_left_over_is_no_end)
+TEST(a_byte_left_over_is_no_end)
 {
     struct reader reader = over("\1\2", 2);
     ck_assert_uint_eq(reader_u8(&reader), 1);
@@ -147,9 +145,8 @@ START_TEST(a_byte_left_over_is_no_end)
     ck_assert_uint_eq(reader_u8(&reader), 2);
     ck_assert(reader_end(&reader));
 }
-END_TEST
 
-START_TEST(an_empty_reader_is_at_its_end)
+TEST(an_empty_reader_is_at_its_end)
 {
     struct reader reader = over("", 0);
     ck_assert(reader_end(&reader));
@@ -158,9 +155,8 @@ START_TEST(an_empty_reader_is_at_its_end)
     struct reader nothing = {0};
     ck_assert(reader_end(&nothing));
 }
-END_TEST
 
-START_TEST(lengths_far_beyond_the_end)
+TEST_EACH(lengths_far_beyond_the_end, 6)
 {
     static const uint8_t lengths[][4] = {{0, 0, 0, 5},
                                          {0, 1, 0, 0},
@@ -178,9 +174,8 @@ START_TEST(lengths_far_beyond_the_end)
     ck_assert_ptr_null(reader_bytes(&reader, SIZE_MAX));
     expect_stuck(&reader);
 }
-END_TEST
 
-START_TEST(any_byte_but_zero_is_true)
+TEST(any_byte_but_zero_is_true)
 {
     for (unsigned value = 0; value < 256; value++) {
         uint8_t byte = (uint8_t)value;
@@ -188,9 +183,8 @@ START_TEST(any_byte_but_zero_is_true)
         ck_assert_int_eq(reader_bool(&reader), value != 0);
     }
 }
-END_TEST
 
-START_TEST(strings_are_readers_of_their_own)
+TEST(strings_are_readers_of_their_own)
 {
     struct reader reader = over("\0\0\0\2ab\7", 7);
     struct reader string = reader_string(&reader);
@@ -200,9 +194,8 @@ START_TEST(strings_are_readers_of_their_own)
     ck_assert_uint_eq(reader_u8(&reader), 7);
     ck_assert(reader_end(&reader));
 }
-END_TEST
 
-START_TEST(a_string_of_another_size_fails)
+TEST(a_string_of_another_size_fails)
 {
     for (size_t size = 0; size < 6; size++) {
         struct reader reader = over("\0\0\0\3abc", 7);
@@ -214,7 +207,6 @@ START_TEST(a_string_of_another_size_fails)
         }
     }
 }
-END_TEST
 
 /* ---- name-lists ------------------------------------------------------------------------------ */
 
@@ -228,7 +220,7 @@ static const struct list {
     {"a,b,", {"a"}, true}, {"a,,b", {"a"}, true}, {",,", {NULL}, true},
 };
 
-START_TEST(name_lists)
+TEST_EACH(name_lists, COUNT_OF(lists))
 {
     const struct list *list = &lists[_i];
     struct reader reader = over(list->list, strlen(list->list)), name;
@@ -245,11 +237,10 @@ START_TEST(name_lists)
     ck_assert_int_eq(reader_end(&reader), !list->fails);
     ck_assert(!reader_name(&reader, &name));
 }
-END_TEST
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-START_TEST(is_compares_the_whole)
+TEST(is_compares_the_whole)
 {
     struct reader reader = over("shell", 5);
     ck_assert(reader_is(&reader, "shell"));
@@ -263,9 +254,8 @@ START_TEST(is_compares_the_whole)
     reader = over("", 0);
     ck_assert(reader_is(&reader, ""));
 }
-END_TEST
 
-START_TEST(equals_compares_bytes)
+TEST(equals_compares_bytes)
 {
     struct reader reader = over("a\0b", 3);
     ck_assert(reader_equals(&reader, "a\0b", 3));
@@ -274,9 +264,8 @@ START_TEST(equals_compares_bytes)
     reader_bytes(&reader, 4);
     ck_assert(!reader_equals(&reader, "", 0));
 }
-END_TEST
 
-START_TEST(peek_and_take)
+TEST(peek_and_take)
 {
     struct reader reader = over("no-pty\xff", 7);
     ck_assert_int_eq(reader_peek(&reader), 'n');
@@ -292,7 +281,6 @@ START_TEST(peek_and_take)
     ck_assert_int_eq(reader_peek(&reader), -1);
     ck_assert(reader_end(&reader));
 }
-END_TEST
 
 static const struct run {
     const char *text;
@@ -306,7 +294,7 @@ static const struct run {
 };
 
 /* A NUL is in no set, and a byte above 127 is only itself. */
-START_TEST(runs_of_bytes)
+TEST_EACH(runs_of_bytes, COUNT_OF(runs))
 {
     const struct run *row = &runs[_i];
     struct reader reader = over(row->text, row->bytes);
@@ -317,9 +305,8 @@ START_TEST(runs_of_bytes)
     ck_assert_uint_eq(reader.left, row->bytes - row->blanks - row->word);
     ck_assert(!reader.failed);
 }
-END_TEST
 
-START_TEST(nul_is_found_anywhere)
+TEST(nul_is_found_anywhere)
 {
     for (size_t place = 0; place < 6; place++) {
         char bytes[5];
@@ -335,9 +322,8 @@ START_TEST(nul_is_found_anywhere)
         ck_assert_uint_eq(reader.left, sizeof(bytes));
     }
 }
-END_TEST
 
-START_TEST(texts_fit_with_their_nul)
+TEST(texts_fit_with_their_nul)
 {
     for (size_t size = 0; size < 8; size++) {
         char text[6];
@@ -357,31 +343,4 @@ START_TEST(texts_fit_with_their_nul)
     struct reader hidden = over("a\0b", 3);
     reader_cut(&hidden, text, sizeof(text));
     ck_assert_mem_eq(text, "\0\0\0", sizeof(text));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("reader");
-    TCase *tests = tcase_create("reader");
-    tcase_add_checked_fixture(tests, NULL, finish);
-    tcase_add_test(tests, all_getters);
-    tcase_add_test(tests, all_getters_at_every_truncation);
-    tcase_add_test(tests, numbers_are_big_endian);
-    tcase_add_test(tests, a_number_cut_off_is_zero);
-    tcase_add_test(tests, a_byte_left_over_is_no_end);
-    tcase_add_test(tests, an_empty_reader_is_at_its_end);
-    tcase_add_loop_test(tests, lengths_far_beyond_the_end, 0, 6);
-    tcase_add_test(tests, any_byte_but_zero_is_true);
-    tcase_add_test(tests, strings_are_readers_of_their_own);
-    tcase_add_test(tests, a_string_of_another_size_fails);
-    tcase_add_loop_test(tests, name_lists, 0, sizeof(lists) / sizeof(lists[0]));
-    tcase_add_test(tests, is_compares_the_whole);
-    tcase_add_test(tests, equals_compares_bytes);
-    tcase_add_test(tests, peek_and_take);
-    tcase_add_loop_test(tests, runs_of_bytes, 0, sizeof(runs) / sizeof(runs[0]));
-    tcase_add_test(tests, nul_is_found_anywhere);
-    tcase_add_test(tests, texts_fit_with_their_nul);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -42,15 +42,16 @@ static const struct {
     {LOAD(0, 0x3000), 0, 0},
 };
 
-START_TEST(whole_pages)
+UNIT_CASE("headers");
+
+TEST_EACH(whole_pages, COUNT_OF(ranges))
 {
     struct relro_range range = relro_range(&ranges[_i].header, 1, PAGE);
     ck_assert_uint_eq(range.bytes, ranges[_i].bytes);
     ck_assert(range.bytes == 0 || range.start == ranges[_i].start);
 }
-END_TEST
 
-START_TEST(larger_pages)
+TEST(larger_pages)
 {
     const ElfW(Phdr) header = RELRO(0x1fdf0, 0x10210);
     struct relro_range range = relro_range(&header, 1, 0x10000);
@@ -61,10 +62,9 @@ START_TEST(larger_pages)
     const ElfW(Phdr) within_one = RELRO(0x13df0, 0x210);
     ck_assert_uint_eq(relro_range(&within_one, 1, 0x10000).bytes, 0);
 }
-END_TEST
 
 /* As lld lays out what may run with pages of 64 KiB: between the segments nothing is mapped. */
-START_TEST(made_for_larger_pages)
+TEST(made_for_larger_pages)
 {
     ElfW(Phdr) headers[] = {LOAD(0, 0), LOAD(0x33990, 0x53990), LOAD(0x349d0, 0x649d0),
                             RELRO(0x53990, 0xc670)};
@@ -77,16 +77,14 @@ START_TEST(made_for_larger_pages)
     headers[1].p_memsz = 0x670; /* to the end of a page */
     ck_assert_uint_eq(relro_range(headers, 4, PAGE).bytes, 0x1000);
 }
-END_TEST
 
-START_TEST(found_among_others)
+TEST(found_among_others)
 {
     const ElfW(Phdr) headers[] = {LOAD(0, 0), LOAD(0x1000, 0x1000), RELRO(0x3000, 0x1000)};
     ck_assert_uint_eq(relro_range(headers, 3, PAGE).start, 0x3000);
     ck_assert_uint_eq(relro_range(headers, 2, PAGE).bytes, 0);
     ck_assert_uint_eq(relro_range(NULL, 0, PAGE).bytes, 0);
 }
-END_TEST
 
 /* A table as in a file: it follows the ELF header, which is at the start of a page. */
 static ElfW(Phdr) * as_loaded(void)
@@ -95,7 +93,7 @@ static ElfW(Phdr) * as_loaded(void)
     return (ElfW(Phdr) *)(void *)(file + sizeof(ElfW(Ehdr)));
 }
 
-START_TEST(bias_by_own_header)
+TEST(bias_by_own_header)
 {
     ElfW(Phdr) *headers = as_loaded();
     uintptr_t begin = (uintptr_t)headers - sizeof(ElfW(Ehdr));
@@ -112,9 +110,8 @@ START_TEST(bias_by_own_header)
     ck_assert(relro_bias(&bias, headers, 2, PAGE));
     ck_assert_uint_eq(bias, 0);
 }
-END_TEST
 
-START_TEST(bias_by_first_segment)
+TEST(bias_by_first_segment)
 {
     ElfW(Phdr) *headers = as_loaded();
     uintptr_t begin = (uintptr_t)headers - sizeof(ElfW(Ehdr));
@@ -127,9 +124,8 @@ START_TEST(bias_by_first_segment)
     ck_assert(relro_bias(&bias, headers, 2, PAGE));
     ck_assert_uint_eq(bias, 0);
 }
-END_TEST
 
-START_TEST(no_bias)
+TEST(no_bias)
 {
     ElfW(Phdr) *headers = as_loaded();
     uintptr_t bias;
@@ -142,7 +138,6 @@ START_TEST(no_bias)
     headers[0] = (ElfW(Phdr)){.p_type = PT_PHDR, .p_vaddr = 0x10};
     ck_assert(!relro_bias(&bias, headers, 2, PAGE));
 }
-END_TEST
 
 /* Its pointers are relocated, so it lies in what is protected. */
 static const char *const table[] = {"one", "two"};
@@ -176,8 +171,10 @@ static void permissions_at(uintptr_t address, char out[static 5])
     fclose(maps);
 }
 
+UNIT_CASE("program");
+
 /* Undoes the loader's protection, so that the test sees ours. */
-START_TEST(protects_the_program)
+TEST(protects_the_program)
 {
     char permissions[5];
     struct relro_range range = loaded();
@@ -193,9 +190,8 @@ START_TEST(protects_the_program)
     ck_assert_str_eq(permissions, "r--p");
     ck_assert(relro_protect());
 }
-END_TEST
 
-START_TEST(write_is_the_end)
+TEST_KILLED(write_is_the_end, SIGSEGV)
 {
     struct relro_range range = loaded();
     mprotect((void *)range.start, range.bytes, PROT_READ | PROT_WRITE);
@@ -207,24 +203,4 @@ START_TEST(write_is_the_end)
     ck_assert(relro_protect());
     signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would exit */
     cast.variable[1] = "other";
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("relro");
-    TCase *headers = tcase_create("headers");
-    tcase_add_loop_test(headers, whole_pages, 0, sizeof(ranges) / sizeof(ranges[0]));
-    tcase_add_test(headers, larger_pages);
-    tcase_add_test(headers, made_for_larger_pages);
-    tcase_add_test(headers, found_among_others);
-    tcase_add_test(headers, bias_by_own_header);
-    tcase_add_test(headers, bias_by_first_segment);
-    tcase_add_test(headers, no_bias);
-    suite_add_tcase(suite, headers);
-    TCase *program = tcase_create("program");
-    tcase_add_test(program, protects_the_program);
-    tcase_add_test_raise_signal(program, write_is_the_end, SIGSEGV);
-    suite_add_tcase(suite, program);
-    return suite;
 }

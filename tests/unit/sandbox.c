@@ -117,23 +117,11 @@ static int access_in_a_fork(int (*access_it)(void), bool confined)
     return WEXITSTATUS(status);
 }
 
-START_TEST(landlock_alone_forbids_files)
+UNIT_NEEDS(has_landlock(), "this kernel has no Landlock");
+UNIT_FIXTURE(begin, finish);
+
+TEST_EACH(landlock_alone_forbids_files, ACCESSES)
 {
     ck_assert_int_eq(access_in_a_fork(accesses[_i], true), EACCES);
     ck_assert_int_eq(access_in_a_fork(accesses[_i], false), 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("sandbox");
-    TCase *tests = tcase_create("sandbox");
-    if (has_landlock()) {
-        tcase_add_checked_fixture(tests, begin, finish);
-        tcase_add_loop_test(tests, landlock_alone_forbids_files, 0, ACCESSES);
-    } else {
-        fprintf(stderr, "sandbox: this kernel has no Landlock\n");
-    }
-    suite_add_tcase(suite, tests);
-    return suite;
 }

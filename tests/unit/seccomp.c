@@ -204,13 +204,15 @@ static void (*const allowed[])(void) = {bytes_move,        messages_pass,     so
                                         terminals_are_set, time_passes,       random_bytes_come,
                                         one_thread_exits,  pipes_are_widened, memory_is_given_back};
 
-START_TEST(allowed_calls_work)
+UNIT_NEEDS(has_filter(), "there are no seccomp filters here");
+UNIT_TIMEOUT(60);
+
+TEST_EACH(allowed_calls_work, COUNT_OF(allowed))
 {
     int status = end_of(allowed[_i]);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
                   (unsigned)status);
 }
-END_TEST
 
 /* ---- forbidden ------------------------------------------------------------------------------- */
 
@@ -279,12 +281,11 @@ static void make_call(void)
     call_make(call);
 }
 
-START_TEST(forbidden_calls_kill)
+TEST_EACH(forbidden_calls_kill, CALLS_OF_NOBODY + COUNT_OF(forbidden))
 {
     call = _i < CALLS_OF_NOBODY ? &calls_of_nobody[_i] : &forbidden[_i - CALLS_OF_NOBODY];
     call_expect_kill(end_of(make_call), SIGSYS, call->name);
 }
-END_TEST
 
 #if defined(__x86_64__)
 /* The calls of 32-bit programs have other numbers: 1 is exit here, write there. A kernel without
@@ -294,27 +295,9 @@ static void call_as_32_bit(void)
     __asm__ volatile("int $0x80" : : "a"(1), "b"(0) : "memory");
 }
 
-START_TEST(another_architectures_calls_kill)
+TEST(another_architectures_calls_kill)
 {
     int status = end_of(call_as_32_bit);
     ck_assert_msg(WIFSIGNALED(status), "wait status %#x", (unsigned)status);
 }
-END_TEST
 #endif
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("seccomp");
-    TCase *tests = tcase_create("seccomp");
-    if (has_filter()) {
-        tcase_set_timeout(tests, 60);
-        tcase_add_loop_test(tests, allowed_calls_work, 0, sizeof(allowed) / sizeof(allowed[0]));
-        tcase_add_loop_test(tests, forbidden_calls_kill, 0,
-                            CALLS_OF_NOBODY + (int)(sizeof(forbidden) / sizeof(forbidden[0])));
-#if defined(__x86_64__)
-        tcase_add_test(tests, another_architectures_calls_kill);
-#endif
-    }
-    suite_add_tcase(suite, tests);
-    return suite;
-}

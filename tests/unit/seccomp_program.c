@@ -101,7 +101,7 @@ static const struct {
     {false, {54, SECCOMP_ARCH, 0, {6, 0x80000001U, 6}}},
 };
 
-START_TEST(calls_are_judged_by_their_low_words)
+TEST_EACH(calls_are_judged_by_their_low_words, COUNT_OF(calls))
 {
     if (!seccomp_install(rules, sizeof(rules) / sizeof(rules[0]))) {
         return; /* a build for sanitizers makes no filter */
@@ -109,10 +109,9 @@ START_TEST(calls_are_judged_by_their_low_words)
     bool allowed = verdict_on(&calls[_i].data) == SECCOMP_RET_ALLOW;
     ck_assert_int_eq(allowed, calls[_i].allowed);
 }
-END_TEST
 
 /* linux/audit.h: the machine of the ELF file, and flags for its class and byte order. */
-START_TEST(architecture_is_that_of_the_program)
+TEST(architecture_is_that_of_the_program)
 {
     unsigned char head[sizeof(Elf64_Ehdr)];
     uint16_t machine;
@@ -124,19 +123,7 @@ START_TEST(architecture_is_that_of_the_program)
     uint32_t little = head[EI_DATA] == ELFDATA2LSB ? 0x40000000U : 0;
     ck_assert_uint_eq(SECCOMP_ARCH, machine | wide | little);
 }
-END_TEST
 
+#else
+UNIT_NEEDS(false, "there are no seccomp filters here");
 #endif
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("seccomp_program");
-    TCase *tests = tcase_create("seccomp_program");
-#ifdef SECCOMP_ARCH
-    tcase_add_loop_test(tests, calls_are_judged_by_their_low_words, 0,
-                        sizeof(calls) / sizeof(calls[0]));
-    tcase_add_test(tests, architecture_is_that_of_the_program);
-#endif
-    suite_add_tcase(suite, tests);
-    return suite;
-}

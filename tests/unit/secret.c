@@ -57,7 +57,7 @@ static bool has(const char *flags, const char *flag)
     return strstr(flags, flag) != NULL;
 }
 
-START_TEST(memory_is_zeroed_and_ones_own)
+TEST(memory_is_zeroed_and_ones_own)
 {
     uint8_t *one = secret_new(BYTES);
     uint8_t *other = secret_new(1);
@@ -70,9 +70,8 @@ START_TEST(memory_is_zeroed_and_ones_own)
     memset(one, 'x', BYTES);
     ck_assert_uint_eq(other[0], 0);
 }
-END_TEST
 
-START_TEST(memory_is_not_dumped_and_wiped_in_forks)
+TEST(memory_is_not_dumped_and_wiped_in_forks)
 {
     char flags[256];
     void *secret = secret_new(BYTES);
@@ -91,10 +90,9 @@ START_TEST(memory_is_not_dumped_and_wiped_in_forks)
     find_flags(probes, locked);
     ck_assert_msg(has(flags, " lo ") == has(probes, " lo "), "%s", flags);
 }
-END_TEST
 
 /* Without the right to lock memory, the mapping is made unlocked. */
-START_TEST(memory_that_can_not_be_locked)
+TEST(memory_that_can_not_be_locked)
 {
     const struct rlimit none = {0, 0};
     int status;
@@ -110,9 +108,8 @@ START_TEST(memory_that_can_not_be_locked)
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
 }
-END_TEST
 
-START_TEST(a_fork_sees_zeros)
+TEST(a_fork_sees_zeros)
 {
     uint8_t *secret = secret_new(BYTES);
     void *probe = mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -133,7 +130,6 @@ START_TEST(a_fork_sees_zeros)
     ck_assert_int_eq(status, 0);
     ck_assert_uint_eq(secret[BYTES - 1], 0x5a);
 }
-END_TEST
 
 static bool is_mapped(void *address)
 {
@@ -141,7 +137,7 @@ static bool is_mapped(void *address)
 }
 
 /* Where the kernel does not wipe, nothing stays mapped; else the child sees zeros. */
-START_TEST(a_fork_abandons_its_own)
+TEST_EACH(a_fork_abandons_its_own, 3)
 {
     if (unit_is_emulated()) {
         return; /* a 32-bit program's whole address space is mapped there */
@@ -161,25 +157,9 @@ START_TEST(a_fork_abandons_its_own)
     ck_assert_uint_eq(secret[0], 0x5a);
     ck_assert_uint_eq(secret[BYTES - 1], 0x5a);
 }
-END_TEST
 
-START_TEST(no_memory_left)
+TEST(no_memory_left)
 {
     ck_assert_ptr_null(secret_new(SIZE_MAX / 2));
     ck_assert_int_eq(errno, ENOMEM);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("secret");
-    TCase *tests = tcase_create("secret");
-    tcase_add_test(tests, memory_is_zeroed_and_ones_own);
-    tcase_add_test(tests, memory_is_not_dumped_and_wiped_in_forks);
-    tcase_add_test(tests, memory_that_can_not_be_locked);
-    tcase_add_test(tests, a_fork_sees_zeros);
-    tcase_add_loop_test(tests, a_fork_abandons_its_own, 0, 3);
-    tcase_add_test(tests, no_memory_left);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

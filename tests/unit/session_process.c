@@ -68,6 +68,9 @@ static void finish(void)
     scratch_remove(home);
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(60);
+
 __attribute__((noreturn)) static void run_monitor(int session_end)
 {
     struct session_handle handle = {0};
@@ -191,7 +194,7 @@ static void assert_fatal(const void *request, size_t request_bytes, const char *
 
 /* ---- who it is ------------------------------------------------------------------------------- */
 
-START_TEST(the_process_becomes_the_user_for_good)
+TEST(the_process_becomes_the_user_for_good)
 {
     static const char *const lines[][2] = {
         {"Uid:", "\t4000\t4000\t4000\t4000\n"}, {"Gid:", "\t4001\t4001\t4001\t4001\n"},
@@ -223,7 +226,6 @@ START_TEST(the_process_becomes_the_user_for_good)
     close(session);
     expect_good_end();
 }
-END_TEST
 
 /* Where nothing is mapped, there is none. */
 static bool has_secret(pid_t pid)
@@ -238,7 +240,7 @@ static bool has_secret(pid_t pid)
     return count == 1 && byte == SECRET;
 }
 
-START_TEST(the_monitors_secrets_and_descriptors_are_gone)
+TEST(the_monitors_secrets_and_descriptors_are_gone)
 {
     char path[64];
     struct stat link;
@@ -257,9 +259,8 @@ START_TEST(the_monitors_secrets_and_descriptors_are_gone)
     close(session);
     expect_good_end();
 }
-END_TEST
 
-START_TEST(user_that_the_process_can_not_become)
+TEST_EACH(user_that_the_process_can_not_become, 2)
 {
     char byte;
     if (_i == 0 && geteuid() == 0) {
@@ -276,7 +277,6 @@ START_TEST(user_that_the_process_can_not_become)
     ck_assert_int_eq(report.pid, -1); /* no child is left */
     ck_assert_int_eq(recv(session, &byte, 1, 0), 0);
 }
-END_TEST
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
@@ -318,7 +318,7 @@ static union any make_good(uint32_t type)
     return good;
 }
 
-START_TEST(every_request)
+TEST_EACH(every_request, ROWS)
 {
     union any good = make_good(matrix[_i].type);
     struct ipc_done reply;
@@ -329,9 +329,8 @@ START_TEST(every_request)
     close(session);
     expect_good_end();
 }
-END_TEST
 
-START_TEST(every_request_of_a_wrong_size)
+TEST_EACH(every_request_of_a_wrong_size, (int)ROWS * 4)
 {
     size_t row = (size_t)_i / 4;
     union any good = make_good(matrix[row].type);
@@ -339,30 +338,27 @@ START_TEST(every_request_of_a_wrong_size)
     start_well();
     assert_fatal(&good, sizes[_i % 4], "request of a wrong size");
 }
-END_TEST
 
 /* Includes the types that only the monitor serves. */
 static const uint32_t unknown_types[] = {0,          IPC_START, IPC_SIGN,  IPC_PROVE,     IPC_AUTH,
                                          IPC_NOTE,   IPC_END,   IPC_TYPES, IPC_TYPES + 1, 255,
                                          0x7fffffff, 0xffffffff};
 
-START_TEST(unknown_types_are_fatal)
+TEST_EACH(unknown_types_are_fatal, COUNT_OF(unknown_types))
 {
     union any request = make_good(unknown_types[_i]);
     start_well();
     assert_fatal(&request, 8, "request of an unknown type");
 }
-END_TEST
 
-START_TEST(requests_too_short_for_a_type)
+TEST(requests_too_short_for_a_type)
 {
     const uint8_t zeros[4] = {0};
     start_well();
     assert_fatal(zeros, 3, "request of an unknown type");
 }
-END_TEST
 
-START_TEST(descriptors_with_a_request_are_fatal)
+TEST(descriptors_with_a_request_are_fatal)
 {
     union any good = make_good(IPC_RELEASE);
     start_well();
@@ -370,12 +366,11 @@ START_TEST(descriptors_with_a_request_are_fatal)
     await_end();
     ck_assert_str_eq(report.reason, "request of a wrong size");
 }
-END_TEST
 
 /* Values out of range, one at a time. */
 enum { BAD_VALUES = 5 };
 
-START_TEST(values_out_of_range)
+TEST_EACH(values_out_of_range, BAD_VALUES)
 {
     static const uint32_t types[BAD_VALUES] = {IPC_SPAWN, IPC_SPAWN, IPC_PTY, IPC_SPAWN,
                                                IPC_SIGNAL};
@@ -406,9 +401,8 @@ START_TEST(values_out_of_range)
     start_well();
     assert_fatal(&bad, bytes, reasons[_i]);
 }
-END_TEST
 
-START_TEST(replies_that_nobody_reads)
+TEST(replies_that_nobody_reads)
 {
     const union any good = make_good(IPC_RELEASE);
     start_well();
@@ -416,7 +410,6 @@ START_TEST(replies_that_nobody_reads)
     await_end();
     assert_contains(report.reason, "does not read its replies");
 }
-END_TEST
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
@@ -441,7 +434,7 @@ static int spawn(const char *command, int fds[static IPC_REPLY_DESCRIPTORS])
     return (int)count;
 }
 
-START_TEST(session_over_the_socket)
+TEST(session_over_the_socket)
 {
     int fds[IPC_REPLY_DESCRIPTORS];
     char out[64];
@@ -457,10 +450,9 @@ START_TEST(session_over_the_socket)
     expect_good_end();
     assert_contains(said, "channel=5 kind=exec pty=none pid=");
 }
-END_TEST
 
 /* The process keeps a copy of the grant, whose members it uses one by one. */
-START_TEST(grant_of_the_key)
+TEST(grant_of_the_key)
 {
     static const char environment[] = "OWN=of the key";
     int fds[IPC_REPLY_DESCRIPTORS];
@@ -484,10 +476,9 @@ START_TEST(grant_of_the_key)
     close(session);
     expect_good_end();
 }
-END_TEST
 
 /* By then the idle session process has given memory back; the next request must still work. */
-START_TEST(session_after_a_rest)
+TEST(session_after_a_rest)
 {
     int fds[IPC_REPLY_DESCRIPTORS];
     struct ipc_exit ended;
@@ -507,10 +498,9 @@ START_TEST(session_after_a_rest)
     close(session);
     expect_good_end();
 }
-END_TEST
 
 /* A command may run on after its client has left: nothing kills it, and it delays no exit. */
-START_TEST(programs_outlive_the_connection)
+TEST(programs_outlive_the_connection)
 {
     int fds[IPC_REPLY_DESCRIPTORS];
     char byte;
@@ -526,10 +516,9 @@ START_TEST(programs_outlive_the_connection)
     ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
     ck_assert_int_eq(read(fds[1], &byte, 1), 1);
 }
-END_TEST
 
 /* Programs inherit only their pipes from the session process. */
-START_TEST(programs_have_no_descriptor_of_ours)
+TEST(programs_have_no_descriptor_of_ours)
 {
     int fds[IPC_REPLY_DESCRIPTORS];
     char out[256] = "";
@@ -543,12 +532,11 @@ START_TEST(programs_have_no_descriptor_of_ours)
     close(session);
     expect_good_end();
 }
-END_TEST
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
 /* Also if the user has stopped it: the kernel sends SIGKILL. */
-START_TEST(the_process_ends_with_the_monitor)
+TEST_EACH(the_process_ends_with_the_monitor, 2)
 {
     int status;
     start_well();
@@ -562,7 +550,6 @@ START_TEST(the_process_ends_with_the_monitor)
     }
     ck_assert(process_hangs_up(session));
 }
-END_TEST
 
 static bool is_alive(pid_t pid)
 {
@@ -579,7 +566,7 @@ static bool is_alive(pid_t pid)
 }
 
 /* The shell's file has a lease on it, so the exec waits as it does for a dead file system. */
-START_TEST(the_process_ends_with_the_monitor_while_a_program_starts)
+TEST(the_process_ends_with_the_monitor_while_a_program_starts)
 {
     union any good = make_good(IPC_SPAWN);
     signal(SIGIO, SIG_IGN); /* the kernel's request to give up the lease */
@@ -604,9 +591,8 @@ START_TEST(the_process_ends_with_the_monitor_while_a_program_starts)
     ck_assert(!is_alive(report.pid));
     close(held);
 }
-END_TEST
 
-START_TEST(reason_does_not_wait)
+TEST(reason_does_not_wait)
 {
     start_well();
     ask_monitor('w');
@@ -614,44 +600,12 @@ START_TEST(reason_does_not_wait)
     close(session);
     expect_good_end();
 }
-END_TEST
 
-START_TEST(the_process_is_killed)
+TEST(the_process_is_killed)
 {
     start_well();
     ck_assert_int_eq(kill(report.pid, SIGKILL), 0);
     await_end();
     ck_assert(WIFSIGNALED(report.status) && WTERMSIG(report.status) == SIGKILL);
     ck_assert_str_eq(report.reason, "");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("session_process");
-    TCase *tests = tcase_create("session_process");
-    tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, the_process_becomes_the_user_for_good);
-    tcase_add_test(tests, the_monitors_secrets_and_descriptors_are_gone);
-    tcase_add_loop_test(tests, user_that_the_process_can_not_become, 0, 2);
-    tcase_add_loop_test(tests, every_request, 0, ROWS);
-    tcase_add_loop_test(tests, every_request_of_a_wrong_size, 0, (int)ROWS * 4);
-    tcase_add_loop_test(tests, unknown_types_are_fatal, 0,
-                        sizeof(unknown_types) / sizeof(unknown_types[0]));
-    tcase_add_test(tests, requests_too_short_for_a_type);
-    tcase_add_test(tests, descriptors_with_a_request_are_fatal);
-    tcase_add_loop_test(tests, values_out_of_range, 0, BAD_VALUES);
-    tcase_add_test(tests, replies_that_nobody_reads);
-    tcase_add_test(tests, session_over_the_socket);
-    tcase_add_test(tests, grant_of_the_key);
-    tcase_add_test(tests, session_after_a_rest);
-    tcase_add_test(tests, programs_outlive_the_connection);
-    tcase_add_test(tests, programs_have_no_descriptor_of_ours);
-    tcase_add_loop_test(tests, the_process_ends_with_the_monitor, 0, 2);
-    tcase_add_test(tests, the_process_ends_with_the_monitor_while_a_program_starts);
-    tcase_add_test(tests, reason_does_not_wait);
-    tcase_add_test(tests, the_process_is_killed);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

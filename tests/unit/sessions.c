@@ -62,6 +62,9 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(30);
+
 static const char *ask(const char *(*handle)(void *, const void *, struct reply *),
                        const void *request, uint32_t *done, struct passed *passed)
 {
@@ -193,7 +196,7 @@ static struct spawned open_terminal(uint32_t channel)
 
 /* ---- programs on pipes ----------------------------------------------------------------------- */
 
-START_TEST(exec_reads_and_writes)
+TEST(exec_reads_and_writes)
 {
     struct spawned running = spawn(IPC_SESSION_EXEC, "cat; echo problem >&2; exit 7");
     assert_started(&running, 4);
@@ -211,18 +214,16 @@ START_TEST(exec_reads_and_writes)
     ck_assert_uint_eq(ended.signaled, 0);
     ck_assert_uint_eq(ended.status, 7);
 }
-END_TEST
 
-START_TEST(death_by_signal)
+TEST(death_by_signal)
 {
     struct spawned running = spawn(IPC_SESSION_EXEC, "kill -TERM $$");
     struct ipc_exit ended = reap_one(&running);
     ck_assert_uint_eq(ended.signaled, 1);
     ck_assert_uint_eq(ended.status, SIGTERM);
 }
-END_TEST
 
-START_TEST(login_shell)
+TEST(login_shell)
 {
     struct spawned running = spawn(IPC_SESSION_SHELL, "");
     assert_started(&running, 4);
@@ -234,9 +235,8 @@ START_TEST(login_shell)
     ck_assert_str_eq(out, "-sh unset\n");
     ck_assert_uint_eq(reap_one(&running).status, 3);
 }
-END_TEST
 
-START_TEST(subsystems_that_run)
+TEST(subsystems_that_run)
 {
     options.subsystem_count = 2;
     subsystems[0] = (struct subsystem){"sftp", 4, "echo sftp ${SSH_ORIGINAL_COMMAND-no}"};
@@ -252,9 +252,8 @@ START_TEST(subsystems_that_run)
         assert_contains(said, "no such subsystem");
     }
 }
-END_TEST
 
-START_TEST(forced_command_wins)
+TEST(forced_command_wins)
 {
     options.forced_command = "echo forced; echo \"${SSH_ORIGINAL_COMMAND-unset}\"";
     options.subsystem_count = 1;
@@ -268,7 +267,6 @@ START_TEST(forced_command_wins)
     ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "other"), "forced\nother\n");
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, ""), "forced\n\n");
 }
-END_TEST
 
 /* The log line of a session, from its kind on, without the process id. */
 static const char *line_of(uint32_t kind, const char *command)
@@ -317,7 +315,7 @@ static const struct {
 };
 
 /* Commands may contain passphrases, and so may the name of a subsystem that is not configured. */
-START_TEST(commands_are_logged_with_v_only)
+TEST_EACH(commands_are_logged_with_v_only, COUNT_OF(session_lines))
 {
     options.subsystem_count = 1;
     subsystems[0] = (struct subsystem){"sftp", 4, "true"};
@@ -327,9 +325,8 @@ START_TEST(commands_are_logged_with_v_only)
     snprintf(expected, sizeof(expected), "%s key=" KEY "\n", session_lines[_i].line);
     ck_assert_str_eq(line_of(session_lines[_i].kind, session_lines[_i].asked), expected);
 }
-END_TEST
 
-START_TEST(command_of_the_key)
+TEST(command_of_the_key)
 {
     grant.flags |= GRANT_FORCED;
     snprintf(grant.command, sizeof(grant.command),
@@ -349,9 +346,8 @@ START_TEST(command_of_the_key)
     options.forced_command = "echo administrator";
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil"), "administrator\n");
 }
-END_TEST
 
-START_TEST(environment_of_the_key)
+TEST(environment_of_the_key)
 {
     static const char set[] = "LANG=key\0USER=key\0SSH_CLIENT=key\0OWN=a b";
     memcpy(grant.environment, set, sizeof(set));
@@ -367,11 +363,10 @@ START_TEST(environment_of_the_key)
     options.forced_command = "echo $LANG $USER $OWN";
     ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "alice\n");
 }
-END_TEST
 
 /* It would run before the sandbox, and HOME would move a jail. env(1) in our program's place, and
  * in that of a shell that is not known, shows what the server gets. */
-START_TEST(sftp_has_no_environment_of_the_key)
+TEST_EACH(sftp_has_no_environment_of_the_key, 4)
 {
     static const char set[] = "LD_PRELOAD=/evil.so\0HOME=/evil\0OWN=evil";
     static const struct subsystem other = {"other", 5, "internal-sftp"};
@@ -399,10 +394,9 @@ START_TEST(sftp_has_no_environment_of_the_key)
     ck_assert((strstr(out, "/wrensshd-sftp\n") != NULL) == (_i == 3));
     reap_one(&running);
 }
-END_TEST
 
 /* A shell would take what is before the blank for the program. */
-START_TEST(sftp_in_a_folder_with_a_blank)
+TEST(sftp_in_a_folder_with_a_blank)
 {
     static const char shell[] = "#!/bin/sh\necho started\n";
     char folder[sizeof(scratch) + 8];
@@ -420,9 +414,8 @@ START_TEST(sftp_in_a_folder_with_a_blank)
     ck_assert_str_eq(out, "");
     reap_one(&running);
 }
-END_TEST
 
-START_TEST(no_terminal_for_the_key)
+TEST(no_terminal_for_the_key)
 {
     struct ipc_pty request = {.type = IPC_PTY};
     struct passed passed = {0};
@@ -433,9 +426,8 @@ START_TEST(no_terminal_for_the_key)
     ck_assert_uint_eq(passed.count, 0);
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo still"), "still\n");
 }
-END_TEST
 
-START_TEST(longest_command)
+TEST(longest_command)
 {
     static char command[LIMIT_COMMAND_BYTES + 1];
     memset(command, 'a', sizeof(command) - 1);
@@ -445,11 +437,10 @@ START_TEST(longest_command)
     options.forced_command = "printf %s \"$SSH_ORIGINAL_COMMAND\"";
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, command), command);
 }
-END_TEST
 
 /* ---- what a program inherits ----------------------------------------------------------------- */
 
-START_TEST(environment_is_built_from_nothing)
+TEST(environment_is_built_from_nothing)
 {
     char expected[2048];
     static const char client[] = "LANG=C\0LC_ALL=en_US.UTF-8\0GIT_PROTOCOL=version=2";
@@ -470,7 +461,6 @@ START_TEST(environment_is_built_from_nothing)
     ck_assert_str_eq(out, expected);
     reap_one(&running);
 }
-END_TEST
 
 static const struct {
     uint32_t sk, flags;
@@ -491,7 +481,7 @@ static const struct {
 };
 
 /* Neither a certificate's key id nor a variable of the key's line forges anything. */
-START_TEST(key_that_logged_in)
+TEST_EACH(key_that_logged_in, COUNT_OF(keys))
 {
     static const char set[] = "SSH_USER_KEY=publickey ssh-ed25519 forged";
     struct capture capture;
@@ -513,10 +503,9 @@ START_TEST(key_that_logged_in)
     capture_end(&capture, said, sizeof(said));
     assert_contains(said, " status=0 key=" KEY "\n");
 }
-END_TEST
 
 /* The longest id, of bytes that need three each, is whole. */
-START_TEST(longest_key_id)
+TEST(longest_key_id)
 {
     grant.flags |= GRANT_CERTIFICATE;
     memset(grant.key_id, '%', sizeof(grant.key_id) - 1);
@@ -526,28 +515,25 @@ START_TEST(longest_key_id)
                                     3 * 255);
     assert_contains(out, "%25%25\n");
 }
-END_TEST
 
-START_TEST(no_key_logged_in)
+TEST(no_key_logged_in)
 {
     options.is_anybody = true;
     sessions_init(&sessions, &options, &peer, &account, &grant);
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo ${SSH_USER_KEY-none}"), "none\n");
     assert_contains(said, " key=-\n");
 }
-END_TEST
 
 /* OpenSSH's words for it. */
-START_TEST(no_address)
+TEST(no_address)
 {
     peer.has_ip = false;
     snprintf(peer.address, sizeof(peer.address), "unix");
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo $SSH_CONNECTION, $SSH_CLIENT"),
                      "UNKNOWN 65535 UNKNOWN 65535, UNKNOWN 65535 65535\n");
 }
-END_TEST
 
-START_TEST(descriptors_do_not_leak)
+TEST(descriptors_do_not_leak)
 {
     for (int i = 0; i < 20; i++) {
         ck_assert_int_ge(open("/dev/null", O_RDONLY), 0); /* not even close-on-exec */
@@ -555,7 +541,6 @@ START_TEST(descriptors_do_not_leak)
     dup2(STDERR_FILENO, 300);
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "ls /proc/$$/fd"), "0\n1\n2\n");
 }
-END_TEST
 
 static int open_descriptors(void)
 {
@@ -566,7 +551,7 @@ static int open_descriptors(void)
     return count;
 }
 
-START_TEST(our_descriptors_do_not_leak_either)
+TEST(our_descriptors_do_not_leak_either)
 {
     int before = open_descriptors();
     for (int i = 0; i < 20; i++) {
@@ -590,10 +575,9 @@ START_TEST(our_descriptors_do_not_leak_either)
         ck_assert_int_eq(open_descriptors(), before);
     }
 }
-END_TEST
 
 /* The daemon resets the signals of its launcher at its start. */
-START_TEST(signals_are_reset)
+TEST(signals_are_reset)
 {
     static const unsigned long standard[8];
     sigset_t all;
@@ -616,9 +600,8 @@ START_TEST(signals_are_reset)
     ck_assert_uint_eq(strspn(out, "0\n"), strlen(out));
     ck_assert_uint_eq(strlen(out), SIGCHLD == 17 ? 34 : 66);
 }
-END_TEST
 
-START_TEST(limits_stay_as_they_are)
+TEST(limits_stay_as_they_are)
 {
     struct rlimit limit;
     char expected[64];
@@ -626,7 +609,6 @@ START_TEST(limits_stay_as_they_are)
     snprintf(expected, sizeof(expected), "%llu\n", (unsigned long long)limit.rlim_cur);
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "ulimit -n"), expected);
 }
-END_TEST
 
 /* The first number of /proc/self/statm. */
 static size_t mapped_pages(void)
@@ -640,7 +622,7 @@ static size_t mapped_pages(void)
 }
 
 /* Until its exec the child shares our memory, but not our signal mask and dispositions. */
-START_TEST(nothing_of_the_child_stays)
+TEST(nothing_of_the_child_stays)
 {
     sigset_t before, after;
     sigprocmask(SIG_BLOCK, NULL, &before);
@@ -652,10 +634,9 @@ START_TEST(nothing_of_the_child_stays)
     }
     ck_assert(signal(SIGHUP, SIG_DFL) == SIG_IGN);
 }
-END_TEST
 
 /* The limit is half of what the stacks would take: an emulator maps pages of its own, too. */
-START_TEST(no_stack_of_a_child_stays)
+TEST(no_stack_of_a_child_stays)
 {
     const size_t programs = 40;
     size_t pages = mapped_pages();
@@ -664,9 +645,8 @@ START_TEST(no_stack_of_a_child_stays)
     }
     ck_assert_uint_lt(mapped_pages(), pages + programs * 20 / 2);
 }
-END_TEST
 
-START_TEST(own_session_and_home)
+TEST(own_session_and_home)
 {
     char expected[SCRATCH_BYTES + 64];
     snprintf(expected, sizeof(expected), "%s\nown\n", scratch);
@@ -674,9 +654,8 @@ START_TEST(own_session_and_home)
                                                  "[ $sid = $$ ] && [ $pg = $$ ] && echo own"),
                      expected);
 }
-END_TEST
 
-START_TEST(missing_home)
+TEST(missing_home)
 {
     snprintf(account.home, sizeof(account.home), "%s/none", scratch);
     struct spawned running = spawn(IPC_SESSION_EXEC, "pwd");
@@ -687,9 +666,8 @@ START_TEST(missing_home)
     assert_contains(out, "/none: No such file or directory\n");
     ck_assert_uint_eq(reap_one(&running).status, 0);
 }
-END_TEST
 
-START_TEST(shell_that_can_not_run)
+TEST(shell_that_can_not_run)
 {
     snprintf(account.shell, sizeof(account.shell), "%s/none", scratch);
     struct spawned running = spawn(IPC_SESSION_EXEC, "true");
@@ -701,10 +679,9 @@ START_TEST(shell_that_can_not_run)
     running = spawn(IPC_SESSION_EXEC, "true");
     ck_assert_uint_eq(reap_one(&running).status, 126);
 }
-END_TEST
 
 /* Of an account without a shell only SFTP runs, whatever the child that reads keys has granted. */
-START_TEST(no_shell)
+TEST(no_shell)
 {
     static const uint32_t kinds[] = {IPC_SESSION_SHELL, IPC_SESSION_EXEC};
     account.shell[0] = '\0';
@@ -714,7 +691,6 @@ START_TEST(no_shell)
         ck_assert_uint_eq(release(0), 1);
     }
 }
-END_TEST
 
 /* ---- pseudo-terminals ------------------------------------------------------------------------ */
 
@@ -735,7 +711,7 @@ static void read_terminal(int master, struct spawned *running)
     ck_assert_uint_eq(ended.status, 0);
 }
 
-START_TEST(program_on_a_terminal)
+TEST(program_on_a_terminal)
 {
     char name[128];
     struct spawned terminal = open_terminal(2);
@@ -753,9 +729,8 @@ START_TEST(program_on_a_terminal)
     ck_assert_str_eq(out, expected);
     ck_assert_int_eq(sessions.by_channel[2].terminal, -1);
 }
-END_TEST
 
-START_TEST(strange_terminal_names_are_dropped)
+TEST(strange_terminal_names_are_dropped)
 {
     struct spawned terminal = open_terminal(0);
     struct spawned running =
@@ -763,10 +738,9 @@ START_TEST(strange_terminal_names_are_dropped)
     read_terminal(terminal.passed.descriptors[0], &running);
     ck_assert_str_eq(out, "none\r\n");
 }
-END_TEST
 
 /* A program may close its terminal, and write to it later by /dev/tty. */
-START_TEST(terminal_stays_until_the_program_ends)
+TEST(terminal_stays_until_the_program_ends)
 {
     struct spawned terminal = open_terminal(0);
     struct pollfd master = {.fd = terminal.passed.descriptors[0]};
@@ -782,9 +756,8 @@ START_TEST(terminal_stays_until_the_program_ends)
     ck_assert_int_eq(poll(&master, 1, 0), 1);
     ck_assert(master.revents & POLLHUP);
 }
-END_TEST
 
-START_TEST(terminal_hangs_up)
+TEST(terminal_hangs_up)
 {
     int status;
     struct spawned terminal = open_terminal(0);
@@ -797,11 +770,10 @@ START_TEST(terminal_hangs_up)
     ck_assert_int_gt(waitpid(-1, &status, 0), 0);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP);
 }
-END_TEST
 
 /* ---- channels -------------------------------------------------------------------------------- */
 
-START_TEST(channels_have_an_order)
+TEST(channels_have_an_order)
 {
     struct spawned running = spawn(IPC_SESSION_EXEC, "sleep 60");
     ck_assert_ptr_null(running.fatal);
@@ -818,9 +790,8 @@ START_TEST(channels_have_an_order)
     ck_assert_uint_eq(release(0), 1);
     ck_assert_ptr_null(spawn(IPC_SESSION_EXEC, "true").fatal);
 }
-END_TEST
 
-START_TEST(channels_out_of_range)
+TEST(channels_out_of_range)
 {
     uint32_t done;
     static const uint32_t channels[] = {LIMIT_CHANNELS, LIMIT_CHANNELS + 1, 0x7fffffff, 0xffffffff};
@@ -834,9 +805,8 @@ START_TEST(channels_out_of_range)
     }
     ck_assert_ptr_null(spawn_with(LIMIT_CHANNELS - 1, IPC_SESSION_EXEC, "", 0, "true", "").fatal);
 }
-END_TEST
 
-START_TEST(requests_that_break_a_rule)
+TEST(requests_that_break_a_rule)
 {
     ck_assert_ptr_nonnull(spawn(0, "true").fatal);
     ck_assert_ptr_nonnull(spawn(4, "true").fatal);
@@ -859,9 +829,8 @@ START_TEST(requests_that_break_a_rule)
     ck_assert_ptr_nonnull(spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "").fatal);
     ck_assert_int_eq(sessions.by_channel[0].state, SESSION_NONE);
 }
-END_TEST
 
-START_TEST(texts_that_break_a_rule)
+TEST(texts_that_break_a_rule)
 {
     uint32_t done;
     struct passed passed = {0};
@@ -876,9 +845,8 @@ START_TEST(texts_that_break_a_rule)
     request.environment_bytes = LIMIT_ENVIRONMENT_BYTES + 1;
     ck_assert_ptr_nonnull(ask_program(&request, "true ", 6, &done, &passed));
 }
-END_TEST
 
-START_TEST(signals_of_the_rfc_only)
+TEST(signals_of_the_rfc_only)
 {
     static const char named[] = {SIGABRT, SIGALRM, SIGFPE,  SIGHUP,  SIGILL,  SIGINT, SIGKILL,
                                  SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM, SIGUSR1, SIGUSR2};
@@ -899,13 +867,12 @@ START_TEST(signals_of_the_rfc_only)
     ck_assert_ptr_null(ask(sessions_signal, &request, &done, NULL));
     ck_assert_uint_eq(done, 0);
 }
-END_TEST
 
 /* ---- how many -------------------------------------------------------------------------------- */
 
 /* A program counts until it is reaped: closing channels and opening new ones does not raise the
  * number of programs. */
-START_TEST(programs_of_released_channels_count)
+TEST(programs_of_released_channels_count)
 {
     static const char waiting[] = "read line";
     struct spawned all[LIMIT_CHANNELS];
@@ -932,7 +899,6 @@ START_TEST(programs_of_released_channels_count)
     ck_assert_uint_eq(release(0), 1);
     ck_assert_uint_eq(spawn(IPC_SESSION_EXEC, waiting).done, 0);
 }
-END_TEST
 
 static unsigned count_programs(void)
 {
@@ -944,7 +910,7 @@ static unsigned count_programs(void)
 }
 
 /* A program that could not start does not count. */
-START_TEST(programs_that_do_not_start_do_not_count)
+TEST(programs_that_do_not_start_do_not_count)
 {
     for (size_t i = 0; i < 2 * LIMIT_CHANNELS; i++) {
         struct spawned running = spawn(IPC_SESSION_SUBSYSTEM, "no-such-thing");
@@ -954,11 +920,10 @@ START_TEST(programs_that_do_not_start_do_not_count)
     output_of(IPC_SESSION_EXEC, "true");
     ck_assert_uint_eq(count_programs(), 0);
 }
-END_TEST
 
 /* ---- without resources ----------------------------------------------------------------------- */
 
-START_TEST(no_descriptors_left)
+TEST(no_descriptors_left)
 {
     struct rlimit limit;
     getrlimit(RLIMIT_NOFILE, &limit);
@@ -990,7 +955,6 @@ START_TEST(no_descriptors_left)
     }
     output_of(IPC_SESSION_EXEC, "true");
 }
-END_TEST
 
 static void spawn_without_processes(void)
 {
@@ -1006,7 +970,7 @@ static void spawn_without_processes(void)
     _exit(clean ? 0 : 2);
 }
 
-START_TEST(no_processes_left)
+TEST(no_processes_left)
 {
     int status;
     if (fork() == 0) {
@@ -1014,56 +978,4 @@ START_TEST(no_processes_left)
     }
     ck_assert_int_gt(wait(&status), 0);
     ck_assert_int_eq(status, 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("sessions");
-    TCase *tests = tcase_create("sessions");
-    tcase_set_timeout(tests, 30);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, exec_reads_and_writes);
-    tcase_add_test(tests, death_by_signal);
-    tcase_add_test(tests, login_shell);
-    tcase_add_test(tests, subsystems_that_run);
-    tcase_add_test(tests, forced_command_wins);
-    tcase_add_loop_test(tests, commands_are_logged_with_v_only, 0,
-                        sizeof(session_lines) / sizeof(session_lines[0]));
-    tcase_add_test(tests, command_of_the_key);
-    tcase_add_test(tests, environment_of_the_key);
-    tcase_add_loop_test(tests, sftp_has_no_environment_of_the_key, 0, 4);
-    tcase_add_test(tests, sftp_in_a_folder_with_a_blank);
-    tcase_add_test(tests, no_terminal_for_the_key);
-    tcase_add_test(tests, longest_command);
-    tcase_add_test(tests, environment_is_built_from_nothing);
-    tcase_add_loop_test(tests, key_that_logged_in, 0, sizeof(keys) / sizeof(keys[0]));
-    tcase_add_test(tests, longest_key_id);
-    tcase_add_test(tests, no_key_logged_in);
-    tcase_add_test(tests, no_address);
-    tcase_add_test(tests, descriptors_do_not_leak);
-    tcase_add_test(tests, our_descriptors_do_not_leak_either);
-    tcase_add_test(tests, signals_are_reset);
-    tcase_add_test(tests, limits_stay_as_they_are);
-    tcase_add_test(tests, nothing_of_the_child_stays);
-    tcase_add_test(tests, no_stack_of_a_child_stays);
-    tcase_add_test(tests, own_session_and_home);
-    tcase_add_test(tests, missing_home);
-    tcase_add_test(tests, shell_that_can_not_run);
-    tcase_add_test(tests, no_shell);
-    tcase_add_test(tests, program_on_a_terminal);
-    tcase_add_test(tests, strange_terminal_names_are_dropped);
-    tcase_add_test(tests, terminal_stays_until_the_program_ends);
-    tcase_add_test(tests, terminal_hangs_up);
-    tcase_add_test(tests, channels_have_an_order);
-    tcase_add_test(tests, channels_out_of_range);
-    tcase_add_test(tests, requests_that_break_a_rule);
-    tcase_add_test(tests, texts_that_break_a_rule);
-    tcase_add_test(tests, signals_of_the_rfc_only);
-    tcase_add_test(tests, programs_of_released_channels_count);
-    tcase_add_test(tests, programs_that_do_not_start_do_not_count);
-    tcase_add_test(tests, no_descriptors_left);
-    tcase_add_test(tests, no_processes_left);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

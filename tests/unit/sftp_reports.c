@@ -27,6 +27,9 @@ static void finish(void)
     close(ends[1]);
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(30);
+
 /* What the log says after these bytes have come. */
 static const char *said_of(const void *bytes, size_t count, enum log_level shown)
 {
@@ -40,7 +43,7 @@ static const char *said_of(const void *bytes, size_t count, enum log_level shown
     return said;
 }
 
-START_TEST(end_names_layers_and_counts)
+TEST(end_names_layers_and_counts)
 {
     const struct sftp_report report = {
         .kind = SFTP_REPORT_END,
@@ -53,7 +56,6 @@ START_TEST(end_names_layers_and_counts)
                     "reason=\"client has left\" pid=4711 key=SHA256:x\n");
     ck_assert(was_last);
 }
-END_TEST
 
 static const struct {
     int status;
@@ -64,7 +66,7 @@ static const struct {
     {100 << 8, "server exited with status 100"},
 };
 
-START_TEST(end_without_a_report)
+TEST_EACH(end_without_a_report, 3)
 {
     struct capture capture;
     char expected[256];
@@ -77,18 +79,16 @@ START_TEST(end_without_a_report)
              ends_without_report[_i].reason);
     assert_contains(said, expected);
 }
-END_TEST
 
-START_TEST(end_before_the_sandbox_names_no_layers)
+TEST(end_before_the_sandbox_names_no_layers)
 {
     const struct sftp_report report = {.kind = SFTP_REPORT_END, .text = "wrong flags"};
     assert_contains(said_of(&report, sizeof(report), LOG_EVENT),
                     "event=sftp user=bob channel=3 files=0 read=0 written=0 refused=0 "
                     "reason=\"wrong flags\" pid=4711 key=SHA256:x\n");
 }
-END_TEST
 
-START_TEST(files_are_a_detail)
+TEST(files_are_a_detail)
 {
     const struct sftp_report report = {.kind = SFTP_REPORT_FILE,
                                        .counts = {.read_bytes = 5, .written_bytes = 6},
@@ -99,9 +99,8 @@ START_TEST(files_are_a_detail)
                     "written=6 pid=4711 key=SHA256:x\n");
     ck_assert(!was_last);
 }
-END_TEST
 
-START_TEST(full_says_why)
+TEST(full_says_why)
 {
     const struct sftp_report report = {.kind = SFTP_REPORT_FULL, .text = "Too many"};
     assert_contains(said_of(&report, sizeof(report), LOG_EVENT),
@@ -109,10 +108,9 @@ START_TEST(full_says_why)
                     "pid=4711 key=SHA256:x\n");
     ck_assert(!was_last);
 }
-END_TEST
 
 /* As many as the socket holds. */
-START_TEST(whole_end_is_read_at_once)
+TEST(whole_end_is_read_at_once)
 {
     const struct sftp_report file = {.kind = SFTP_REPORT_FILE, .text = "f"};
     for (int i = 0; i < 99; i++) {
@@ -122,9 +120,8 @@ START_TEST(whole_end_is_read_at_once)
     assert_contains(said_of(&report, sizeof(report), LOG_EVENT), "reason=\"client has left\"");
     ck_assert(was_last);
 }
-END_TEST
 
-START_TEST(anything_else_says_nothing)
+TEST(anything_else_says_nothing)
 {
     struct sftp_report report = {.kind = SFTP_REPORT_END, .text = "x"};
     ck_assert_str_eq(said_of(&report, sizeof(report) - 1, LOG_TRACE), "");
@@ -135,9 +132,8 @@ START_TEST(anything_else_says_nothing)
     memset(report.text, 'x', sizeof(report.text));
     ck_assert_str_eq(said_of(&report, sizeof(report), LOG_TRACE), "");
 }
-END_TEST
 
-START_TEST(nothing_is_waited_for)
+TEST(nothing_is_waited_for)
 {
     struct capture capture;
     capture_begin(&capture);
@@ -147,23 +143,4 @@ START_TEST(nothing_is_waited_for)
     ck_assert(!sftp_reports_read(ends[0], &origin, &was_last));
     capture_end(&capture, said, sizeof(said));
     ck_assert_str_eq(said, "");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("sftp_reports");
-    TCase *tests = tcase_create("sftp_reports");
-    tcase_set_timeout(tests, 30);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, end_names_layers_and_counts);
-    tcase_add_loop_test(tests, end_without_a_report, 0, 3);
-    tcase_add_test(tests, end_before_the_sandbox_names_no_layers);
-    tcase_add_test(tests, files_are_a_detail);
-    tcase_add_test(tests, full_says_why);
-    tcase_add_test(tests, whole_end_is_read_at_once);
-    tcase_add_test(tests, anything_else_says_nothing);
-    tcase_add_test(tests, nothing_is_waited_for);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

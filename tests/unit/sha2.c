@@ -17,7 +17,7 @@ static void assert_hex(const uint8_t *found, size_t bytes, const char *hex)
 }
 
 /* NIST, "Examples with Intermediate Values" of SHA-256 and SHA-512: one block and two. */
-START_TEST(hashes_as_fips_180)
+TEST(hashes_as_fips_180)
 {
     static const char two_256[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
     static const char two_512[] = "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
@@ -36,11 +36,10 @@ START_TEST(hashes_as_fips_180)
                "8e959b75dae313da8cf4f72814fc143f8f7779c6eb9f7fa17299aeadb6889018"
                "501d289e4900f7e4331b99dec4b5433ac7d329eeb6dd26545e96e55b874be909");
 }
-END_TEST
 
 /* Each length of the last block, and messages in parts of all lengths. The hashes of all hashes are
  * those of Python's hashlib. */
-START_TEST(every_length_and_part)
+TEST(every_length_and_part)
 {
     enum { MOST = 300 };
     uint8_t message[MOST], hash[BYTES_512], parts[BYTES_512];
@@ -75,10 +74,9 @@ START_TEST(every_length_and_part)
                "404431b1c0eac12729b20176c61b0e1c561b6b20d2ecbb7ee1126c361943d724"
                "d7c0814a8daf5c3a2a7d3e431a0aaf58c12f96d8c3370582b777fd375c3c972f");
 }
-END_TEST
 
 /* The state holds what was hashed, and so may a secret's first bytes. */
-START_TEST(the_end_wipes_the_state)
+TEST(the_end_wipes_the_state)
 {
     static const uint8_t zeros[sizeof(crypto_hash_sha512_state)];
     crypto_hash_sha256_state state_256;
@@ -92,16 +90,4 @@ START_TEST(the_end_wipes_the_state)
     crypto_hash_sha512_update(&state_512, (const uint8_t *)"secret", 6);
     crypto_hash_sha512_final(&state_512, hash);
     ck_assert_mem_eq(&state_512, zeros, sizeof(state_512));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("sha2");
-    TCase *tests = tcase_create("sha2");
-    tcase_add_test(tests, hashes_as_fips_180);
-    tcase_add_test(tests, every_length_and_part);
-    tcase_add_test(tests, the_end_wipes_the_state);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -31,13 +31,14 @@ static void start(void)
     sign(data, sizeof(data));
 }
 
-START_TEST(of_a_plain_key)
+UNIT_FIXTURE(start, NULL);
+
+TEST_EACH(of_a_plain_key, 64)
 {
     ck_assert(verify());
     signature.bytes[_i] ^= 1;
     ck_assert(!verify());
 }
-END_TEST
 
 /* SHA-256(application) || flags || counter || SHA-256(data) */
 static void sign_as_authenticator(void)
@@ -54,7 +55,7 @@ static void sign_as_authenticator(void)
     sign(bytes, sizeof(bytes));
 }
 
-START_TEST(of_an_authenticator)
+TEST(of_an_authenticator)
 {
     sign_as_authenticator();
     ck_assert(verify());
@@ -67,27 +68,13 @@ START_TEST(of_an_authenticator)
     key.application_hash[31] ^= 1;
     ck_assert(!verify());
 }
-END_TEST
 
 /* The two kinds never stand for each other. */
-START_TEST(of_the_other_kind)
+TEST(of_the_other_kind)
 {
     key.sk = 1;
     ck_assert(!verify());
     sign_as_authenticator();
     key.sk = 0;
     ck_assert(!verify());
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("signature");
-    TCase *tests = tcase_create("signature");
-    tcase_add_checked_fixture(tests, start, NULL);
-    tcase_add_loop_test(tests, of_a_plain_key, 0, 64);
-    tcase_add_test(tests, of_an_authenticator);
-    tcase_add_test(tests, of_the_other_kind);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

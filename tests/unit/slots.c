@@ -26,7 +26,9 @@ static bool is_same(const char *one, const char *other)
     return a.network == b.network && a.host == b.host;
 }
 
-START_TEST(sources)
+UNIT_CASE("sources");
+
+TEST(sources)
 {
     static const char *const remote[] = {"192.0.2.1",   "192.0.2.2",       "2001:db8::1",
                                          "2001:db8::2", "2001:db8:0:1::1", "fe80::1%eth0",
@@ -61,7 +63,6 @@ START_TEST(sources)
               !is_same("64:ff9b::1:c000:201", "192.0.2.1"));
     ck_assert_uint_ne(source("fe80::1").network, source("fe80::2").network);
 }
-END_TEST
 
 /* ---- eviction -------------------------------------------------------------------------------- */
 
@@ -90,16 +91,19 @@ static void empty(void)
     memset(slots, 0, sizeof(slots));
 }
 
-START_TEST(an_empty_table_has_no_victim)
+UNIT_CASE("eviction");
+UNIT_FIXTURE(empty, NULL);
+UNIT_TIMEOUT(60);
+
+TEST(an_empty_table_has_no_victim)
 {
     ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), COUNT);
     hold(7, "192.0.2.1", SLOT_EVICTED, NOW_MS);
     hold(8, "192.0.2.1", 4711, NOW_MS);
     ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), COUNT);
 }
-END_TEST
 
-START_TEST(who_has_done_the_least_for_the_longest_time)
+TEST(who_has_done_the_least_for_the_longest_time)
 {
     hold_many(100, 4, "10.1.%u.1", SLOT_EXCHANGED); /* the younger half */
     hold(3, "192.0.2.1", SLOT_EXCHANGED, 1);
@@ -115,11 +119,10 @@ START_TEST(who_has_done_the_least_for_the_longest_time)
         }
     }
 }
-END_TEST
 
 /* Between silent new connections and connections that have exchanged keys, others could not do so.
  */
-START_TEST(the_silent_young_go_last)
+TEST(the_silent_young_go_last)
 {
     hold_many(0, 100, "10.1.%u.1", SLOT_EXCHANGED);
     hold_many(50, 50, "10.2.%u.1", SLOT_STARTED);
@@ -133,9 +136,8 @@ START_TEST(the_silent_young_go_last)
     hold_many(100, 9, "192.0.2.%u", SLOT_EXCHANGED);
     ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), 100);
 }
-END_TEST
 
-START_TEST(chance_decides_among_equals)
+TEST(chance_decides_among_equals)
 {
     unsigned chosen[4] = {0};
     for (size_t i = 0; i < 4; i++) {
@@ -148,11 +150,10 @@ START_TEST(chance_decides_among_equals)
         ck_assert_uint_ge(chosen[i], 100);
     }
 }
-END_TEST
 
 /* While others are being evicted, new connections that come at the same moment choose among as many
  * more of the oldest, but none of the younger half. */
-START_TEST(a_burst_is_spread)
+TEST_EACH(a_burst_is_spread, 60)
 {
     bool chosen[COUNT] = {false};
     size_t choices = 0;
@@ -167,10 +168,9 @@ START_TEST(a_burst_is_spread)
     }
     ck_assert_uint_eq(choices, _i < 24 ? (size_t)_i + 1 : 25); /* 50 are of the older half */
 }
-END_TEST
 
 /* A group above its share is evicted before others that have waited longer or done less. */
-START_TEST(the_largest_group_goes_first)
+TEST(the_largest_group_goes_first)
 {
     static const struct {
         const char *format;
@@ -188,10 +188,9 @@ START_TEST(the_largest_group_goes_first)
         ck_assert_msg(slots_victim(slots, COUNT, NULL, 0) == 0, "%s", groups[i].format);
     }
 }
-END_TEST
 
 /* In the group first its largest part: an address that shares a network with many. */
-START_TEST(the_largest_part_of_a_group_goes_first)
+TEST(the_largest_part_of_a_group_goes_first)
 {
     hold_many(0, 20, "2001:db8:0:1::%x", SLOT_STARTED);
     hold_many(20, 18, "2001:db8:0:2::1", SLOT_EXCHANGED);
@@ -199,10 +198,9 @@ START_TEST(the_largest_part_of_a_group_goes_first)
     hold_many(38, 3, "2001:db8:0:2::1", SLOT_EXCHANGED);
     ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), 20); /* 21 of an address */
 }
-END_TEST
 
 /* Whatever the file holds. */
-START_TEST(any_bytes_are_no_harm)
+TEST(any_bytes_are_no_harm)
 {
     srand(4711);
     for (int turn = 0; turn < (unit_is_slow() ? 20 : 200); turn++) {
@@ -216,9 +214,8 @@ START_TEST(any_bytes_are_no_harm)
                   slots[victim].phase == SLOT_EXCHANGED);
     }
 }
-END_TEST
 
-START_TEST(places_by_memory)
+TEST(places_by_memory)
 {
     static const struct {
         uint64_t mib;
@@ -249,7 +246,6 @@ START_TEST(places_by_memory)
     front.magic[0] ^= 1;
     ck_assert(!table_front_is_ours(&front));
 }
-END_TEST
 
 /* ---- a simulation ---------------------------------------------------------------------------- */
 
@@ -303,7 +299,7 @@ static bool survives(const struct flood *flood, int exchange_ms, int login_ms)
 /* What SECURITY.md says of N slots and R new connections a second: a client is safe from silent
  * ones if it exchanges keys within N / R. From any, if it does so within N / (2 R) and logs in
  * within N / R. */
-START_TEST(whose_login_survives)
+TEST_EACH(whose_login_survives, 8)
 {
     static const size_t limits[] = {LIMIT_SLOTS_LEAST, 17, 64, LIMIT_SLOTS};
     static const int rates[] = {10, 100};
@@ -323,7 +319,6 @@ START_TEST(whose_login_survives)
                   !survives(&flood, EXCHANGE_MS, span_ms + 2 * step_ms));
     }
 }
-END_TEST
 
 /* ---- penalties
  * ----------------------------------------------------------------------------------- */
@@ -363,7 +358,10 @@ static void log_in(const char *address, int64_t now_ms)
     ck_assert(look(address, now_ms).trusted != 0);
 }
 
-START_TEST(a_penalty_refuses_and_expires)
+UNIT_CASE("penalties");
+UNIT_FIXTURE(forget, NULL);
+
+TEST(a_penalty_refuses_and_expires)
 {
     for (int i = 0; i < 10; i++) {
         owe("192.0.2.1", LIMIT_PENALTY_REFUSED_MS, NOW_MS);
@@ -378,18 +376,16 @@ START_TEST(a_penalty_refuses_and_expires)
     ck_assert(refuses("192.0.2.1", NOW_MS + LIMIT_PENALTY_MOST_MS - LIMIT_PENALTY_FREE_MS - 1));
     ck_assert(!refuses("192.0.2.1", NOW_MS + LIMIT_PENALTY_MOST_MS - LIMIT_PENALTY_FREE_MS));
 }
-END_TEST
 
-START_TEST(a_network_of_ipv6_is_one_source)
+TEST(a_network_of_ipv6_is_one_source)
 {
     for (int i = 0; i < 4; i++) {
         owe(i % 2 == 0 ? "2001:db8::1" : "2001:db8::2", LIMIT_PENALTY_DEADLINE_MS, NOW_MS);
     }
     ck_assert(refuses("2001:db8::3", NOW_MS) && !refuses("2001:db8:0:1::1", NOW_MS));
 }
-END_TEST
 
-START_TEST(a_login_clears_the_penalty_and_earns_trust)
+TEST(a_login_clears_the_penalty_and_earns_trust)
 {
     owe("192.0.2.1", LIMIT_PENALTY_MOST_MS, NOW_MS);
     ck_assert(refuses("192.0.2.1", NOW_MS));
@@ -401,10 +397,9 @@ START_TEST(a_login_clears_the_penalty_and_earns_trust)
     owe("192.0.2.1", LIMIT_PENALTY_MOST_MS, NOW_MS + LIMIT_TRUST_MS);
     ck_assert(refuses("192.0.2.1", NOW_MS + LIMIT_TRUST_MS));
 }
-END_TEST
 
 /* The greatest penalties stay, and trust before them. */
-START_TEST(a_full_table_forgets_the_least)
+TEST(a_full_table_forgets_the_least)
 {
     char address[32];
     log_in("198.51.100.1", NOW_MS);
@@ -415,9 +410,8 @@ START_TEST(a_full_table_forgets_the_least)
     ck_assert(look("198.51.100.1", NOW_MS).trusted != 0);
     ck_assert(refuses("10.0.1.1", NOW_MS));
 }
-END_TEST
 
-START_TEST(a_clock_that_has_started_again)
+TEST(a_clock_that_has_started_again)
 {
     owe("192.0.2.1", LIMIT_PENALTY_MOST_MS, NOW_MS);
     log_in("192.0.2.2", NOW_MS);
@@ -428,36 +422,4 @@ START_TEST(a_clock_that_has_started_again)
         owe("192.0.2.1", LIMIT_PENALTY_DEADLINE_MS, NOW_MS);
     }
     ck_assert(refuses("192.0.2.1", NOW_MS));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("slots");
-    TCase *of_sources = tcase_create("sources");
-    tcase_add_test(of_sources, sources);
-    suite_add_tcase(suite, of_sources);
-    TCase *eviction = tcase_create("eviction");
-    tcase_set_timeout(eviction, 60);
-    tcase_add_checked_fixture(eviction, empty, NULL);
-    tcase_add_test(eviction, an_empty_table_has_no_victim);
-    tcase_add_test(eviction, who_has_done_the_least_for_the_longest_time);
-    tcase_add_test(eviction, the_silent_young_go_last);
-    tcase_add_test(eviction, chance_decides_among_equals);
-    tcase_add_loop_test(eviction, a_burst_is_spread, 0, 60);
-    tcase_add_test(eviction, the_largest_group_goes_first);
-    tcase_add_test(eviction, the_largest_part_of_a_group_goes_first);
-    tcase_add_test(eviction, any_bytes_are_no_harm);
-    tcase_add_test(eviction, places_by_memory);
-    tcase_add_loop_test(eviction, whose_login_survives, 0, 8);
-    suite_add_tcase(suite, eviction);
-    TCase *of_penalties = tcase_create("penalties");
-    tcase_add_checked_fixture(of_penalties, forget, NULL);
-    tcase_add_test(of_penalties, a_penalty_refuses_and_expires);
-    tcase_add_test(of_penalties, a_network_of_ipv6_is_one_source);
-    tcase_add_test(of_penalties, a_login_clears_the_penalty_and_earns_trust);
-    tcase_add_test(of_penalties, a_full_table_forgets_the_least);
-    tcase_add_test(of_penalties, a_clock_that_has_started_again);
-    suite_add_tcase(suite, of_penalties);
-    return suite;
 }

@@ -42,7 +42,10 @@ static struct result encapsulate(const uint8_t public_key[static SNTRUP761_PUBLI
     return baseline;
 }
 
-START_TEST(known_answers)
+UNIT_BEFORE(levels_tell());
+UNIT_TIMEOUT(60);
+
+TEST_EACH(known_answers, COUNT_OF(sntrup761_kat))
 {
     const struct sntrup761_vector *vector = &sntrup761_kat[_i];
     uint8_t random[SNTRUP761_RANDOM_BYTES], public_key[SNTRUP761_PUBLIC_KEY_BYTES];
@@ -57,9 +60,8 @@ START_TEST(known_answers)
     ck_assert_mem_eq(result.ciphertext, ciphertext, sizeof(ciphertext));
     ck_assert_mem_eq(result.secret, secret, sizeof(secret));
 }
-END_TEST
 
-START_TEST(monotonous_bytes)
+TEST_EACH(monotonous_bytes, COUNT_OF(sntrup761_edges))
 {
     const struct sntrup761_edge *edge = &sntrup761_edges[_i];
     uint8_t random[SNTRUP761_RANDOM_BYTES], public_key[SNTRUP761_PUBLIC_KEY_BYTES];
@@ -70,10 +72,9 @@ START_TEST(monotonous_bytes)
     struct result result = encapsulate(public_key, random);
     ck_assert_mem_eq(result.secret, secret, sizeof(secret));
 }
-END_TEST
 
 /* Public keys of random bytes are no canonical encodings. */
-START_TEST(random_bytes_as_the_second_implementation)
+TEST(random_bytes_as_the_second_implementation)
 {
     uint8_t bytes[SNTRUP761_RANDOM_BYTES + SNTRUP761_PUBLIC_KEY_BYTES], key[32];
     uint8_t digest[crypto_hash_sha512_BYTES], expected[crypto_hash_sha512_BYTES];
@@ -91,9 +92,8 @@ START_TEST(random_bytes_as_the_second_implementation)
     ck_assert_uint_eq(unhex(expected, sizeof(expected), sntrup761_stream_digest), sizeof(expected));
     ck_assert_mem_eq(digest, expected, sizeof(digest));
 }
-END_TEST
 
-START_TEST(random_bytes_out_of_a_seed)
+TEST(random_bytes_out_of_a_seed)
 {
     static const uint8_t nonce[8];
     uint8_t seed[SNTRUP761_SEED_BYTES], random[SNTRUP761_RANDOM_BYTES], expected[sizeof(random)];
@@ -102,10 +102,9 @@ START_TEST(random_bytes_out_of_a_seed)
     sntrup761_random(random, seed);
     ck_assert_mem_eq(random, expected, sizeof(random));
 }
-END_TEST
 
 /* Also where two encodings decode to the same polynomial: `confirm` is over the bytes. */
-START_TEST(every_public_key_has_its_own_secret)
+TEST(every_public_key_has_its_own_secret)
 {
     uint8_t random[SNTRUP761_RANDOM_BYTES], public_key[SNTRUP761_PUBLIC_KEY_BYTES];
     randombytes_buf(random, sizeof(random));
@@ -119,7 +118,6 @@ START_TEST(every_public_key_has_its_own_secret)
         public_key[i] ^= 0xff;
     }
 }
-END_TEST
 
 /* Encode as the NIST submission has it: a list of values and one of their moduli, which
  * need not be equal. Returns the number of bytes; `r` and `m` are used up. */
@@ -157,7 +155,7 @@ static void encodes(const uint16_t from[static SNTRUP761_P])
 }
 
 /* 0 everywhere, the largest value everywhere, one largest value at each place, and any. */
-START_TEST(encodes_as_the_submission)
+TEST(encodes_as_the_submission)
 {
     uint16_t values[SNTRUP761_P] = {0};
     encodes(values);
@@ -177,9 +175,8 @@ START_TEST(encodes_as_the_submission)
         encodes(values);
     }
 }
-END_TEST
 
-START_TEST(decodes_below_q_whatever_comes)
+TEST(decodes_below_q_whatever_comes)
 {
     uint8_t bytes[SNTRUP761_RQ_BYTES];
     uint16_t values[SNTRUP761_P];
@@ -197,10 +194,9 @@ START_TEST(decodes_below_q_whatever_comes)
         ck_assert_uint_lt(largest, SNTRUP761_Q);
     }
 }
-END_TEST
 
 /* Digits of base 4, the first lowest: -1, 0, 1 are 0, 1, 2. */
-START_TEST(encodes_short_polynomials)
+TEST(encodes_short_polynomials)
 {
     int8_t r[SNTRUP761_P] = {-1, 0, 1, 0};
     uint8_t bytes[SNTRUP761_SHORT_BYTES];
@@ -209,25 +205,4 @@ START_TEST(encodes_short_polynomials)
     ck_assert_uint_eq(bytes[0], 0 | 1 << 2 | 2 << 4 | 1 << 6);
     ck_assert_uint_eq(bytes[1], 0x55);
     ck_assert_uint_eq(bytes[SNTRUP761_SHORT_BYTES - 1], 2);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("sntrup761");
-    TCase *tests = tcase_create("sntrup761");
-    levels_tell();
-    tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, known_answers, 0,
-                        (int)(sizeof(sntrup761_kat) / sizeof(sntrup761_kat[0])));
-    tcase_add_loop_test(tests, monotonous_bytes, 0,
-                        (int)(sizeof(sntrup761_edges) / sizeof(sntrup761_edges[0])));
-    tcase_add_test(tests, random_bytes_as_the_second_implementation);
-    tcase_add_test(tests, random_bytes_out_of_a_seed);
-    tcase_add_test(tests, every_public_key_has_its_own_secret);
-    tcase_add_test(tests, encodes_as_the_submission);
-    tcase_add_test(tests, decodes_below_q_whatever_comes);
-    tcase_add_test(tests, encodes_short_polynomials);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

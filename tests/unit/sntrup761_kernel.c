@@ -56,7 +56,10 @@ static void sorts(const struct sntrup761_kernel *kernel, const int32_t words[sta
     ck_assert_mem_eq(sorted, expected, sizeof(sorted));
 }
 
-START_TEST(random_words_as_qsort)
+UNIT_BEFORE(find_kernels());
+UNIT_TIMEOUT(120);
+
+TEST_EACH(random_words_as_qsort, kernel_count)
 {
     int32_t words[ROWS];
     for (int round = 0; round < 500; round++) {
@@ -64,9 +67,8 @@ START_TEST(random_words_as_qsort)
         sorts(kernels[_i], words);
     }
 }
-END_TEST
 
-START_TEST(few_different_words_as_qsort)
+TEST_EACH(few_different_words_as_qsort, kernel_count)
 {
     static const int32_t extremes[] = {0, 1, 2, -1, INT32_MAX, INT32_MIN, INT32_MIN + 1};
     int32_t words[ROWS];
@@ -79,12 +81,11 @@ START_TEST(few_different_words_as_qsort)
         sorts(kernels[_i], words);
     }
 }
-END_TEST
 
 /* A network that sorts all inputs of zeros and ones sorts everything (D. E. Knuth, The Art of
  * Computer Programming, section 5.3.4, theorem Z): here those with all their ones in one place, and
  * for each number of ones some at random. */
-START_TEST(zeros_and_ones)
+TEST_EACH(zeros_and_ones, kernel_count)
 {
     int32_t words[ROWS];
     uint32_t random[ROWS];
@@ -102,7 +103,6 @@ START_TEST(zeros_and_ones)
         sorts(kernels[_i], words);
     }
 }
-END_TEST
 
 /* ---- multiplying ----------------------------------------------------------------------------- */
 
@@ -141,7 +141,7 @@ static void make_random(int16_t *values, size_t count, int16_t largest)
     }
 }
 
-START_TEST(random_factors)
+TEST_EACH(random_factors, kernel_count)
 {
     int16_t window[WINDOW], r[TERMS];
     int rounds = unit_is_slow() ? 20 : 100;
@@ -151,9 +151,8 @@ START_TEST(random_factors)
         multiplies(kernels[_i], window, r);
     }
 }
-END_TEST
 
-START_TEST(extreme_factors)
+TEST_EACH(extreme_factors, kernel_count)
 {
     static const int16_t extremes[] = {-Q_HALF, Q_HALF};
     int16_t window[WINDOW], r[TERMS];
@@ -171,10 +170,9 @@ START_TEST(extreme_factors)
         multiplies(kernels[_i], window, r);
     }
 }
-END_TEST
 
 /* 286 coefficients at either end, and one alone. */
-START_TEST(weight_at_the_ends)
+TEST_EACH(weight_at_the_ends, kernel_count)
 {
     int16_t window[WINDOW], r[TERMS];
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -192,7 +190,6 @@ START_TEST(weight_at_the_ends)
         }
     }
 }
-END_TEST
 
 /*
  * Sums of the products between reductions that take a lane of 16 bits to where it is nearest to
@@ -229,7 +226,7 @@ static void push(int16_t *window, int16_t *r, size_t lanes, size_t first, const 
     }
 }
 
-START_TEST(sums_at_their_limits)
+TEST_EACH(sums_at_their_limits, kernel_count)
 {
     int16_t window[WINDOW], r[TERMS];
     for (size_t row = 0; row < ROWS; row += 23) { /* each lane has its turn */
@@ -244,22 +241,4 @@ START_TEST(sums_at_their_limits)
             multiplies(kernels[_i], window, r);
         }
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("sntrup761_kernel");
-    TCase *tests = tcase_create("sntrup761_kernel");
-    find_kernels();
-    tcase_set_timeout(tests, 120);
-    tcase_add_loop_test(tests, random_words_as_qsort, 0, kernel_count);
-    tcase_add_loop_test(tests, few_different_words_as_qsort, 0, kernel_count);
-    tcase_add_loop_test(tests, zeros_and_ones, 0, kernel_count);
-    tcase_add_loop_test(tests, random_factors, 0, kernel_count);
-    tcase_add_loop_test(tests, extreme_factors, 0, kernel_count);
-    tcase_add_loop_test(tests, weight_at_the_ends, 0, kernel_count);
-    tcase_add_loop_test(tests, sums_at_their_limits, 0, kernel_count);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -28,7 +28,9 @@ static void make_pair(struct pair *pair)
     sntrup761_encapsulate(pair->ciphertext, pair->secret, pair->key.public_key, random);
 }
 
-START_TEST(takes_out_what_was_put_in)
+UNIT_TIMEOUT(60);
+
+TEST(takes_out_what_was_put_in)
 {
     struct pair pair;
     uint8_t secret[SNTRUP761_SECRET_BYTES], last[SNTRUP761_SECRET_BYTES] = {0};
@@ -40,9 +42,8 @@ START_TEST(takes_out_what_was_put_in)
         memcpy(last, secret, sizeof(last));
     }
 }
-END_TEST
 
-START_TEST(refuses_any_other_ciphertext)
+TEST(refuses_any_other_ciphertext)
 {
     struct pair pair;
     uint8_t secret[SNTRUP761_SECRET_BYTES], zeros[SNTRUP761_SECRET_BYTES] = {0};
@@ -56,9 +57,8 @@ START_TEST(refuses_any_other_ciphertext)
     }
     ck_assert(sntrup761_key_decapsulate(secret, &pair.key, pair.ciphertext));
 }
-END_TEST
 
-START_TEST(refuses_another_key)
+TEST(refuses_another_key)
 {
     struct pair pair, other;
     uint8_t secret[SNTRUP761_SECRET_BYTES];
@@ -66,9 +66,8 @@ START_TEST(refuses_another_key)
     make_pair(&other);
     ck_assert(!sntrup761_key_decapsulate(secret, &other.key, pair.ciphertext));
 }
-END_TEST
 
-START_TEST(f_is_short_and_balanced)
+TEST(f_is_short_and_balanced)
 {
     struct sntrup761_key key;
     int front = 0, positive = 0, weight = 0;
@@ -89,7 +88,6 @@ START_TEST(f_is_short_and_balanced)
     ck_assert_int_lt(abs(2 * positive - weight), 2 * 360);
     ck_assert_int_lt(abs(2 * front - weight), 2 * 300);
 }
-END_TEST
 
 static void expect_one(const struct polynomial *a)
 {
@@ -99,7 +97,7 @@ static void expect_one(const struct polynomial *a)
 }
 
 /* Products of two large factors are beyond ring_multiply(), so a is small here. */
-START_TEST(inverses_are_inverses)
+TEST_EACH(inverses_are_inverses, 2)
 {
     const int modulus = _i == 0 ? 3 : SNTRUP761_Q;
     for (int round = 0; round < rounds(); round++) {
@@ -115,27 +113,10 @@ START_TEST(inverses_are_inverses)
         expect_one(&product);
     }
 }
-END_TEST
 
-START_TEST(zero_has_no_inverse)
+TEST(zero_has_no_inverse)
 {
     struct polynomial zero = {{0}}, inverse;
     ck_assert(!ring_invert(&inverse, &zero, 3));
     ck_assert(!ring_invert(&inverse, &zero, SNTRUP761_Q));
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("sntrup761_key");
-    TCase *tests = tcase_create("sntrup761_key");
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, takes_out_what_was_put_in);
-    tcase_add_test(tests, refuses_any_other_ciphertext);
-    tcase_add_test(tests, refuses_another_key);
-    tcase_add_test(tests, f_is_short_and_balanced);
-    tcase_add_loop_test(tests, inverses_are_inverses, 0, 2);
-    tcase_add_test(tests, zero_has_no_inverse);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

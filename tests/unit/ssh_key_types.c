@@ -28,7 +28,7 @@ static const struct {
     {"restrict", IPC_KEY_UNSUPPORTED, false, false, false},
 };
 
-START_TEST(names)
+TEST_EACH(names, COUNT_OF(rows))
 {
     const struct reader name = reader_over(rows[_i].name, strlen(rows[_i].name));
     enum ipc_key_type type = ssh_key_type_find(&name);
@@ -40,20 +40,8 @@ START_TEST(names)
         ck_assert_str_eq(ssh_key_types[type], rows[_i].name);
     }
 }
-END_TEST
 
-START_TEST(an_unsupported_type_has_no_name)
+TEST(an_unsupported_type_has_no_name)
 {
     ck_assert_str_eq(ssh_key_types[IPC_KEY_UNSUPPORTED], "");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("ssh_key_types");
-    TCase *tests = tcase_create("ssh_key_types");
-    tcase_add_loop_test(tests, names, 0, (int)(sizeof(rows) / sizeof(rows[0])));
-    tcase_add_test(tests, an_unsupported_type_has_no_name);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

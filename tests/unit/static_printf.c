@@ -19,8 +19,6 @@
 #define GUARD       0x5a
 #define RANDOM_ONES 20000
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
 /* ---- the kernel's part ------------------------------------------------------------------------
  */
 
@@ -137,22 +135,24 @@ static const uint64_t numbers[] = {
     UINT64_C(1) << 63,
 };
 
-START_TEST(numbers_in_every_form)
+UNIT_CASE("one conversion");
+UNIT_TIMEOUT(60);
+
+TEST(numbers_in_every_form)
 {
     struct one one = {.text = NULL};
-    for (unsigned kind = 0; kind < COUNT(numbers_known); kind++) {
+    for (unsigned kind = 0; kind < COUNT_OF(numbers_known); kind++) {
         one.length = numbers_known[kind].length;
-        for (unsigned width = 0; width < COUNT(widths); width++) {
+        for (unsigned width = 0; width < COUNT_OF(widths); width++) {
             snprintf(one.format, sizeof(one.format), "<%%%s%s%c>", widths[width], one.length,
                      numbers_known[kind].letter);
-            for (unsigned i = 0; i < COUNT(numbers); i++) {
+            for (unsigned i = 0; i < COUNT_OF(numbers); i++) {
                 one.number = numbers[i];
                 compare(&one, OUT_BYTES);
             }
         }
     }
 }
-END_TEST
 
 static const char *const texts[] = {
     "",
@@ -170,32 +170,30 @@ static const struct {
                   {".00", 0}, {".25", 0}, {".200", 0}, {".999", 0},     {".*", 0},
                   {".*", 3},  {".*", 24}, {".*", -1},  {".*", INT_MIN}, {".*", INT_MAX}};
 
-START_TEST(texts_in_every_form)
+TEST(texts_in_every_form)
 {
     struct one one = {.length = ""};
-    for (unsigned precision = 0; precision < COUNT(precisions); precision++) {
+    for (unsigned precision = 0; precision < COUNT_OF(precisions); precision++) {
         one.has_star = strchr(precisions[precision].text, '*') != NULL;
         one.star = precisions[precision].star;
         snprintf(one.format, sizeof(one.format), "<%%%ss>", precisions[precision].text);
-        for (unsigned i = 0; i < COUNT(texts); i++) {
+        for (unsigned i = 0; i < COUNT_OF(texts); i++) {
             one.text = texts[i];
             compare(&one, OUT_BYTES);
         }
     }
 }
-END_TEST
 
-START_TEST(characters)
+TEST(characters)
 {
     struct one one = {.format = "<%c>", .length = ""};
     for (one.number = 0; one.number < 257; one.number++) {
         compare(&one, OUT_BYTES);
     }
 }
-END_TEST
 
 /* A text need not end within the precision. */
-START_TEST(text_without_end)
+TEST(text_without_end)
 {
     char *page = malloc(3); /* a sanitizer sees a read past it */
     char out[8];
@@ -206,22 +204,20 @@ START_TEST(text_without_end)
     ck_assert_str_eq(out, "ab|");
     free(page);
 }
-END_TEST
 
-START_TEST(null_text)
+TEST(null_text)
 {
     char out[16];
     const char *volatile none = NULL;
     ck_assert_int_eq(small_snprintf(out, sizeof(out), "%s", none), 6);
     ck_assert_str_eq(out, "(null)");
 }
-END_TEST
 
-START_TEST(every_size_of_buffer)
+TEST(every_size_of_buffer)
 {
     struct one one = {.length = "", .number = (unsigned)-12345};
     static const char *const formats[] = {"%d", "ab%%cd%dend", "%09d|", "%X and on", "%%%u%%"};
-    for (unsigned i = 0; i < COUNT(formats); i++) {
+    for (unsigned i = 0; i < COUNT_OF(formats); i++) {
         strcpy(one.format, formats[i]);
         for (size_t bytes = 0; bytes < 30; bytes++) {
             compare(&one, bytes);
@@ -230,7 +226,6 @@ START_TEST(every_size_of_buffer)
     ck_assert_int_eq(small_snprintf(NULL, 0, "%s-%d", "text", 5), 6);
     ck_assert_int_eq(small_snprintf(NULL, 0, "%s", ""), 0);
 }
-END_TEST
 
 /* ---- many conversions -------------------------------------------------------------------------
  */
@@ -244,7 +239,10 @@ END_TEST
         ck_assert_str_eq(found, expected);                                                         \
     } while (0)
 
-START_TEST(formats_in_use)
+UNIT_CASE("many conversions");
+UNIT_TIMEOUT(60);
+
+TEST(formats_in_use)
 {
     SAME("%s", "");
     SAME("%%%s", "eth0");
@@ -258,7 +256,6 @@ START_TEST(formats_in_use)
     SAME("%.15s %.200s, %04o %%%02X %u| %zu%c", "a longer text than that", "b", 0644U, 10U, 4U,
          SIZE_MAX, 'x');
 }
-END_TEST
 
 static uint64_t state = 88172645463325252U;
 
@@ -279,14 +276,14 @@ static uint64_t made_up_number(void)
 static size_t add_plain(char *format)
 {
     static const char *const plain[] = {"", "", " ", "%%", "text", "%%%%", ", "};
-    strcpy(format, plain[below(COUNT(plain))]);
+    strcpy(format, plain[below(COUNT_OF(plain))]);
     return strlen(format);
 }
 
 static size_t add_number(char *format, const char *length)
 {
     char letter = length[0] == '\0' ? "duoxX"[below(5)] : "uoxX"[below(4)];
-    const char *width = below(2) ? widths[below(COUNT(widths))] : "";
+    const char *width = below(2) ? widths[below(COUNT_OF(widths))] : "";
     return (size_t)sprintf(format, "%%%s%s%c", width, length, letter);
 }
 
@@ -296,7 +293,7 @@ static size_t add_text(char *format)
 }
 
 /* Nine arguments, so that some come by the stack: int, text, uintmax_t; three times. */
-START_TEST(made_up_formats)
+TEST(made_up_formats)
 {
     char format[256], expected[OUT_BYTES], found[OUT_BYTES];
     unsigned rounds = unit_is_slow() ? RANDOM_ONES / 50 : RANDOM_ONES;
@@ -312,7 +309,7 @@ START_TEST(made_up_formats)
         add_plain(format + used);
         int a = (int)made_up_number(), b = (int)made_up_number(), c = (int)made_up_number();
         uintmax_t d = made_up_number(), e = made_up_number(), f = made_up_number();
-        const char *s = texts[below(COUNT(texts))], *t = texts[below(COUNT(texts))];
+        const char *s = texts[below(COUNT_OF(texts))], *t = texts[below(COUNT_OF(texts))];
         size_t bytes = below(8) ? OUT_BYTES : below(OUT_BYTES);
         memset(expected, GUARD, sizeof(expected));
         memset(found, GUARD, sizeof(found));
@@ -325,7 +322,6 @@ START_TEST(made_up_formats)
         }
     }
 }
-END_TEST
 
 /* ---- refused ----------------------------------------------------------------------------------
  */
@@ -344,7 +340,9 @@ static const char *const unknown[] = {
     "%llu",  "%hd",  "%hhx",  "%td",   "%jd",    "%zd",  "%.10000s", "%.99999999999s",
 };
 
-START_TEST(unknown_is_refused)
+UNIT_CASE("refused");
+
+TEST_EACH(unknown_is_refused, COUNT_OF(unknown))
 {
     char format[32], out[32];
     snprintf(format, sizeof(format), "ab%s|%%d", unknown[_i]);
@@ -358,7 +356,6 @@ START_TEST(unknown_is_refused)
     ck_assert_str_eq(out, "");
     ck_assert_int_eq(small_snprintf(NULL, 0, unknown[_i], 1, 1, 1), -1);
 }
-END_TEST
 
 /* ---- descriptors ------------------------------------------------------------------------------
  */
@@ -391,13 +388,15 @@ static void make_long_text(void)
     }
 }
 
-START_TEST(into_a_pipe)
+UNIT_CASE("descriptors");
+
+TEST_EACH(into_a_pipe, 2)
 {
     static char expected[16384], found[16384];
     static const int each[] = {0, 1, 1020, 1021, 1022, 1023, 1024, 1025, 2047, 2048, 5000};
     kernel = _i == 0 ? WHOLE : IN_PIECES;
     make_long_text();
-    for (unsigned i = 0; i < COUNT(each); i++) {
+    for (unsigned i = 0; i < COUNT_OF(each); i++) {
         make_pipe();
         int count = snprintf(expected, sizeof(expected), "%.*s|%u|%.*s", each[i], long_text, i,
                              each[i], long_text);
@@ -409,9 +408,8 @@ START_TEST(into_a_pipe)
         close(ends[0]);
     }
 }
-END_TEST
 
-START_TEST(one_write_for_a_line)
+TEST(one_write_for_a_line)
 {
     make_pipe();
     ck_assert_int_eq(small_dprintf(ends[1], "%s: %d%c", "a", 1, '\n'), 5);
@@ -419,9 +417,8 @@ START_TEST(one_write_for_a_line)
     ck_assert_int_eq(small_dprintf(ends[1], "%s", ""), 0);
     ck_assert_uint_eq(writes, 1);
 }
-END_TEST
 
-START_TEST(descriptor_that_fails)
+TEST_EACH(descriptor_that_fails, 2)
 {
     static char found[16384];
     make_pipe();
@@ -435,9 +432,8 @@ START_TEST(descriptor_that_fails)
     ck_assert_int_eq(small_dprintf(-1, "x"), -1);
     ck_assert_int_eq(errno, EBADF);
 }
-END_TEST
 
-START_TEST(descriptor_and_unknown)
+TEST(descriptor_and_unknown)
 {
     char found[16];
     make_pipe();
@@ -445,34 +441,4 @@ START_TEST(descriptor_and_unknown)
     ck_assert_int_eq(small_dprintf(ends[1], "a%da%f", 1, 1.0), -1);
     ck_assert_int_eq(errno, EINVAL);
     ck_assert_uint_eq(drain(found, sizeof(found)), 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("static_printf");
-    TCase *one = tcase_create("one conversion");
-    tcase_set_timeout(one, 60);
-    tcase_add_test(one, numbers_in_every_form);
-    tcase_add_test(one, texts_in_every_form);
-    tcase_add_test(one, characters);
-    tcase_add_test(one, text_without_end);
-    tcase_add_test(one, null_text);
-    tcase_add_test(one, every_size_of_buffer);
-    suite_add_tcase(suite, one);
-    TCase *many = tcase_create("many conversions");
-    tcase_set_timeout(many, 60);
-    tcase_add_test(many, formats_in_use);
-    tcase_add_test(many, made_up_formats);
-    suite_add_tcase(suite, many);
-    TCase *refused = tcase_create("refused");
-    tcase_add_loop_test(refused, unknown_is_refused, 0, COUNT(unknown));
-    suite_add_tcase(suite, refused);
-    TCase *descriptors = tcase_create("descriptors");
-    tcase_add_loop_test(descriptors, into_a_pipe, 0, 2);
-    tcase_add_test(descriptors, one_write_for_a_line);
-    tcase_add_loop_test(descriptors, descriptor_that_fails, 0, 2);
-    tcase_add_test(descriptors, descriptor_and_unknown);
-    suite_add_tcase(suite, descriptors);
-    return suite;
 }

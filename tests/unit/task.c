@@ -17,6 +17,8 @@ static void begin(void)
     strcpy(account.shell, "/bin/sh");
 }
 
+UNIT_FIXTURE(begin, NULL);
+
 static void subsystem(const char *name, const char *command)
 {
     subsystems[options.subsystem_count++] =
@@ -34,7 +36,7 @@ static struct task choose(uint32_t kind, const char *command)
     return task_choose(&options, &grant, &account, kind, command);
 }
 
-START_TEST(sftp_is_ours_by_default)
+TEST(sftp_is_ours_by_default)
 {
     struct task task = choose(IPC_SESSION_SUBSYSTEM, "sftp");
     ck_assert(task.is_sftp);
@@ -44,9 +46,8 @@ START_TEST(sftp_is_ours_by_default)
     ck_assert_str_eq(choose(IPC_SESSION_SUBSYSTEM, "sftp2").refused, "no such subsystem");
     ck_assert_str_eq(choose(IPC_SESSION_SUBSYSTEM, "").refused, "no such subsystem");
 }
-END_TEST
 
-START_TEST(administrator_chooses_another_server_or_none)
+TEST(administrator_chooses_another_server_or_none)
 {
     subsystem("sftp", "/usr/lib/sftp-server");
     struct task task = choose(IPC_SESSION_SUBSYSTEM, "sftp");
@@ -61,7 +62,6 @@ START_TEST(administrator_chooses_another_server_or_none)
     ck_assert(task.is_sftp);
     ck_assert_str_eq(task.command, "internal-sftp -R");
 }
-END_TEST
 
 static const struct {
     const char *command;
@@ -74,7 +74,7 @@ static const struct {
     {"INTERNAL-SFTP", false},      {"", false},
 };
 
-START_TEST(forced_command_may_be_sftp)
+TEST_EACH(forced_command_may_be_sftp, COUNT_OF(forced))
 {
     static const uint32_t kinds[] = {IPC_SESSION_SHELL, IPC_SESSION_EXEC, IPC_SESSION_SUBSYSTEM};
     grant_command(forced[_i].command);
@@ -87,18 +87,16 @@ START_TEST(forced_command_may_be_sftp)
         ck_assert(i == 0 ? task.original == NULL : strcmp(task.original, "sftp") == 0);
     }
 }
-END_TEST
 
 /* Only a subsystem or a forced command is ours: the name means nothing to a shell. */
-START_TEST(client_command_goes_to_the_shell)
+TEST(client_command_goes_to_the_shell)
 {
     struct task task = choose(IPC_SESSION_EXEC, "internal-sftp");
     ck_assert(!task.is_sftp);
     ck_assert_str_eq(task.command, "internal-sftp");
 }
-END_TEST
 
-START_TEST(administrators_command_comes_first)
+TEST(administrators_command_comes_first)
 {
     grant_command("internal-sftp");
     options.forced_command = "true";
@@ -106,7 +104,6 @@ START_TEST(administrators_command_comes_first)
     ck_assert(!task.is_sftp);
     ck_assert_str_eq(task.command, "true");
 }
-END_TEST
 
 enum start { REFUSED, THROUGH_SHELL, DIRECTLY };
 
@@ -134,7 +131,7 @@ static const struct {
     {"/usr/bin/tmux", DIRECTLY},
 };
 
-START_TEST(shells_decide_how_sftp_starts)
+TEST_EACH(shells_decide_how_sftp_starts, COUNT_OF(shells))
 {
     strcpy(account.shell, shells[_i].shell);
     struct task task = choose(IPC_SESSION_SUBSYSTEM, "sftp");
@@ -147,21 +144,4 @@ START_TEST(shells_decide_how_sftp_starts)
     task = choose(IPC_SESSION_SUBSYSTEM, "sftp");
     ck_assert_ptr_null(task.refused);
     ck_assert(!task.through_shell);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("task");
-    TCase *tests = tcase_create("task");
-    tcase_add_checked_fixture(tests, begin, NULL);
-    tcase_add_test(tests, sftp_is_ours_by_default);
-    tcase_add_test(tests, administrator_chooses_another_server_or_none);
-    tcase_add_loop_test(tests, forced_command_may_be_sftp, 0, sizeof(forced) / sizeof(forced[0]));
-    tcase_add_test(tests, client_command_goes_to_the_shell);
-    tcase_add_test(tests, administrators_command_comes_first);
-    tcase_add_loop_test(tests, shells_decide_how_sftp_starts, 0,
-                        sizeof(shells) / sizeof(shells[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

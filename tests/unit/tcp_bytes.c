@@ -23,6 +23,9 @@ static void finish(void)
     close(server);
 }
 
+UNIT_FIXTURE(begin, finish);
+UNIT_TIMEOUT(30);
+
 static uint8_t data[100000];
 
 static void send_all(int from, int to, size_t count)
@@ -46,7 +49,7 @@ static void expect(uint64_t received, uint64_t sent)
     ck_abort_msg("%llu in, %llu out", (unsigned long long)in, (unsigned long long)out);
 }
 
-START_TEST(both_directions_are_counted)
+TEST(both_directions_are_counted)
 {
     if (unit_is_emulated()) {
         return; /* it passes on less of the kernel's answer */
@@ -60,10 +63,9 @@ START_TEST(both_directions_are_counted)
     send_all(server, client, 1);
     expect(22, sizeof(data) + 1);
 }
-END_TEST
 
 /* Unread bytes count, too, and no process that holds the socket can reduce the count. */
-START_TEST(unread_bytes_count)
+TEST(unread_bytes_count)
 {
     if (unit_is_emulated()) {
         return;
@@ -73,9 +75,8 @@ START_TEST(unread_bytes_count)
     shutdown(server, SHUT_RD);
     expect(300, 0);
 }
-END_TEST
 
-START_TEST(other_descriptors_have_no_count)
+TEST(other_descriptors_have_no_count)
 {
     uint64_t in = 1, out = 2;
     int pair[2];
@@ -87,18 +88,4 @@ START_TEST(other_descriptors_have_no_count)
     ck_assert(!tcp_bytes(&in, &out, -1));
     ck_assert_uint_eq(in, 1);
     ck_assert_uint_eq(out, 2);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("tcp_bytes");
-    TCase *tests = tcase_create("tcp_bytes");
-    tcase_set_timeout(tests, 30);
-    tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, both_directions_are_counted);
-    tcase_add_test(tests, unread_bytes_count);
-    tcase_add_test(tests, other_descriptors_have_no_count);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

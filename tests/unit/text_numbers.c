@@ -29,13 +29,12 @@ static const struct {
     {":", false, 0},
 };
 
-START_TEST(only_digits_and_few_of_them)
+TEST_EACH(only_digits_and_few_of_them, COUNT_OF(cases))
 {
     unsigned number = 12345;
     ck_assert(number_read(&number, cases[_i].text) == cases[_i].is_number);
     ck_assert_uint_eq(number, cases[_i].is_number ? cases[_i].number : 12345);
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -58,33 +57,19 @@ static const struct {
     {"1 ", UINT64_MAX, false, 0},
 };
 
-START_TEST(a_number_has_a_bound)
+TEST_EACH(a_number_has_a_bound, COUNT_OF(bounds))
 {
     uint64_t number = 12345;
     ck_assert(number_parse(&number, bounds[_i].text, strlen(bounds[_i].text), bounds[_i].most) ==
               bounds[_i].is_number);
     ck_assert_uint_eq(number, bounds[_i].is_number ? bounds[_i].number : 12345);
 }
-END_TEST
 
-START_TEST(a_number_ends_with_its_count)
+TEST(a_number_ends_with_its_count)
 {
     uint64_t number = 0;
     ck_assert(number_parse(&number, "12a", 2, UINT64_MAX));
     ck_assert_uint_eq(number, 12);
     ck_assert(!number_parse(&number, "12\0", 3, UINT64_MAX));
     ck_assert_uint_eq(number, 12);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("number");
-    TCase *tests = tcase_create("number");
-    tcase_add_loop_test(tests, only_digits_and_few_of_them, 0,
-                        (int)(sizeof(cases) / sizeof(cases[0])));
-    tcase_add_loop_test(tests, a_number_has_a_bound, 0, (int)(sizeof(bounds) / sizeof(bounds[0])));
-    tcase_add_test(tests, a_number_ends_with_its_count);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -27,7 +27,7 @@ static struct termios defaults(void)
 }
 
 /* What stty -a shows of a new terminal. */
-START_TEST(starts_from_a_new_terminals_modes)
+TEST(starts_from_a_new_terminals_modes)
 {
     struct termios found = defaults();
     ck_assert_uint_eq(found.c_iflag, ICRNL | IXON);
@@ -42,7 +42,6 @@ START_TEST(starts_from_a_new_terminals_modes)
     ck_assert_uint_eq(found.c_cc[VERASE], 0177);
     ck_assert_uint_eq(found.c_cc[VMIN], 1);
 }
-END_TEST
 
 /* RFC 4254 section 8 and RFC 8160 (42): every opcode that Linux has a mode for. */
 static const struct {
@@ -76,7 +75,7 @@ static tcflag_t *word_of(struct termios *found, char word)
                          : &found->c_lflag;
 }
 
-START_TEST(characters_are_set_and_disabled)
+TEST_EACH(characters_are_set_and_disabled, COUNT_OF(characters))
 {
     struct termios expected = defaults();
     uint8_t index = (uint8_t)characters[_i].index;
@@ -87,9 +86,8 @@ START_TEST(characters_are_set_and_disabled)
     expected.c_cc[index] = _POSIX_VDISABLE;
     ck_assert_mem_eq(&modes, &expected, sizeof(modes));
 }
-END_TEST
 
-START_TEST(flags_are_set_and_cleared)
+TEST_EACH(flags_are_set_and_cleared, COUNT_OF(flags))
 {
     struct termios expected = defaults();
     tcflag_t *word = word_of(&expected, flags[_i].word);
@@ -99,10 +97,9 @@ START_TEST(flags_are_set_and_cleared)
         ck_assert_mem_eq(&modes, &expected, sizeof(modes));
     }
 }
-END_TEST
 
 /* One off while all others are on: each clears its own bit and no other. */
-START_TEST(each_flag_is_cleared_alone)
+TEST_EACH(each_flag_is_cleared_alone, COUNT_OF(flags))
 {
     static uint8_t part[WIRE_ROOM];
     struct termios expected = defaults();
@@ -120,7 +117,6 @@ START_TEST(each_flag_is_cleared_alone)
     ck_assert(tty_modes_read(&reader, &modes));
     ck_assert_mem_eq(&modes, &expected, sizeof(modes));
 }
-END_TEST
 
 static bool is_known(int opcode)
 {
@@ -135,7 +131,7 @@ static bool is_known(int opcode)
 }
 
 /* Opcodes that only other systems know are skipped, with their arguments. */
-START_TEST(unknown_opcodes_are_skipped)
+TEST(unknown_opcodes_are_skipped)
 {
     struct termios expected = defaults();
     expected.c_cc[VINTR] = 'y';
@@ -148,9 +144,8 @@ START_TEST(unknown_opcodes_are_skipped)
         }
     }
 }
-END_TEST
 
-START_TEST(undefined_opcodes_and_the_end_stop)
+TEST(undefined_opcodes_and_the_end_stop)
 {
     struct termios expected = defaults();
     for (int opcode = 159; opcode < 257; opcode++) {
@@ -165,9 +160,8 @@ START_TEST(undefined_opcodes_and_the_end_stop)
         ck_assert_int_eq(tty_modes_read(&reader, &modes), opcode != 159);
     }
 }
-END_TEST
 
-START_TEST(a_cut_off_argument_is_malformed)
+TEST(a_cut_off_argument_is_malformed)
 {
     for (size_t count = 0; count <= 10; count++) {
         wire_pack(encoded, "bubu", 36, 0, 200 - 64, 1);
@@ -177,9 +171,8 @@ START_TEST(a_cut_off_argument_is_malformed)
     struct reader failed = {.failed = true};
     (void)tty_modes_read(&failed, &modes);
 }
-END_TEST
 
-START_TEST(character_sizes)
+TEST(character_sizes)
 {
     ck_assert(parses(90, 1));
     ck_assert_uint_eq(modes.c_cflag & CSIZE, CS7);
@@ -195,7 +188,6 @@ START_TEST(character_sizes)
     ck_assert(tty_modes_read(&reader, &modes));
     ck_assert_uint_eq(modes.c_cflag & CSIZE, CS7);
 }
-END_TEST
 
 static const struct {
     uint32_t baud;
@@ -220,7 +212,7 @@ static const struct {
     {0xffffffff, B4000000},
 };
 
-START_TEST(line_speeds)
+TEST_EACH(line_speeds, COUNT_OF(speeds))
 {
     ck_assert(parses(129, speeds[_i].baud));
     ck_assert_uint_eq(cfgetospeed(&modes), speeds[_i].code);
@@ -231,23 +223,4 @@ START_TEST(line_speeds)
     if (speeds[_i].baud >= 50) {
         ck_assert_uint_eq(cfgetispeed(&modes), speeds[_i].code);
     }
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("tty_modes");
-    TCase *tests = tcase_create("tty_modes");
-    tcase_add_test(tests, starts_from_a_new_terminals_modes);
-    tcase_add_loop_test(tests, characters_are_set_and_disabled, 0,
-                        sizeof(characters) / sizeof(characters[0]));
-    tcase_add_loop_test(tests, flags_are_set_and_cleared, 0, sizeof(flags) / sizeof(flags[0]));
-    tcase_add_loop_test(tests, each_flag_is_cleared_alone, 0, sizeof(flags) / sizeof(flags[0]));
-    tcase_add_test(tests, unknown_opcodes_are_skipped);
-    tcase_add_test(tests, undefined_opcodes_and_the_end_stop);
-    tcase_add_test(tests, a_cut_off_argument_is_malformed);
-    tcase_add_test(tests, character_sizes);
-    tcase_add_loop_test(tests, line_speeds, 0, sizeof(speeds) / sizeof(speeds[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

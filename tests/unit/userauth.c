@@ -40,6 +40,9 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+UNIT_TIMEOUT(60);
+
 static void expect_failure(void)
 {
     rig_expect(&rig, SSH_MSG_USERAUTH_FAILURE, "sb", "publickey", 0);
@@ -83,7 +86,7 @@ static void log_in(const char *user, const char *algorithm, bool hostbound)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-START_TEST(other_methods_fail_alike)
+TEST(other_methods_fail_alike)
 {
     rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
     expect_failure();
@@ -95,11 +98,10 @@ START_TEST(other_methods_fail_alike)
     expect_failure();
     rig_expect_no_request(&rig);
 }
-END_TEST
 
 /* ---- with -N --------------------------------------------------------------------------------- */
 
-START_TEST(anybody_without_a_key)
+TEST_EACH(anybody_without_a_key, 2)
 {
     rig.options.anybody = true;
     reply(_i == 0 ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_REFUSED);
@@ -118,9 +120,8 @@ START_TEST(anybody_without_a_key)
     ck_assert_str_eq(request.user, "bob");
     ck_assert_str_eq(request.algorithm, "none");
 }
-END_TEST
 
-START_TEST(anybody_by_no_other_method)
+TEST_EACH(anybody_by_no_other_method, 2)
 {
     rig.options.anybody = true;
     log_in("bob", ED25519, _i == 1);
@@ -134,11 +135,10 @@ START_TEST(anybody_by_no_other_method)
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed login request");
     rig_expect_no_request(&rig);
 }
-END_TEST
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-START_TEST(a_probe_of_a_good_key)
+TEST(a_probe_of_a_good_key)
 {
     static const uint8_t zero[64];
     reply(IPC_VERDICT_ACCEPTED);
@@ -155,17 +155,15 @@ START_TEST(a_probe_of_a_good_key)
     ck_assert_uint_eq(request.blob_bytes, blob_bytes);
     ck_assert_mem_eq(request.signature, zero, sizeof(zero));
 }
-END_TEST
 
-START_TEST(a_probe_of_a_bad_key)
+TEST(a_probe_of_a_bad_key)
 {
     reply(IPC_VERDICT_REFUSED);
     probe("bob", ED25519);
     expect_failure();
 }
-END_TEST
 
-START_TEST(a_login)
+TEST_EACH(a_login, 2)
 {
     rig.connection->now_ms = 4711;
     reply(IPC_VERDICT_ACCEPTED);
@@ -181,17 +179,15 @@ START_TEST(a_login)
     ck_assert_uint_eq(request.blob_bytes, blob_bytes);
     ck_assert_mem_eq(request.signature, raw_signature, 64);
 }
-END_TEST
 
-START_TEST(a_refused_login)
+TEST_EACH(a_refused_login, 2)
 {
     reply(IPC_VERDICT_REFUSED);
     log_in("bob", ED25519, _i == 1);
     expect_failure();
 }
-END_TEST
 
-START_TEST(the_last_attempt)
+TEST_EACH(the_last_attempt, 2)
 {
     reply(IPC_VERDICT_LAST);
     if (_i == 0) {
@@ -201,17 +197,15 @@ START_TEST(the_last_attempt)
     }
     rig_expect_refusal(&rig, SSH_DISCONNECT_NO_MORE_AUTH_METHODS, "too many authentication");
 }
-END_TEST
 
-START_TEST(a_verdict_that_is_none_is_no_login)
+TEST(a_verdict_that_is_none_is_no_login)
 {
     reply(77);
     log_in("bob", ED25519, false);
     ck_assert_int_ne(rig.connection->phase, SSH_PHASE_OPEN);
 }
-END_TEST
 
-START_TEST(the_monitor_is_gone)
+TEST(the_monitor_is_gone)
 {
     close(rig.monitor);
     rig.monitor = -1;
@@ -219,9 +213,8 @@ START_TEST(the_monitor_is_gone)
     rig_expect_failed(&rig, "the monitor is gone");
     ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
 }
-END_TEST
 
-START_TEST(ignored_after_login)
+TEST(ignored_after_login)
 {
     rig.connection->phase = SSH_PHASE_OPEN;
     log_in("root", ED25519, false);
@@ -231,7 +224,6 @@ START_TEST(ignored_after_login)
     rig_expect_silence(&rig);
     rig_expect_no_request(&rig);
 }
-END_TEST
 
 /* ---- requests that can't succeed are sent to the monitor, too -------------------------------- */
 
@@ -249,7 +241,7 @@ static const struct unsupported {
     {ED25519, ED25519, "ssh-rsa", 32, 64},
 };
 
-START_TEST(unsupported_keys)
+TEST_EACH(unsupported_keys, COUNT_OF(unsupported))
 {
     static const uint8_t zero[64];
     const struct unsupported *row = &unsupported[_i];
@@ -264,10 +256,9 @@ START_TEST(unsupported_keys)
     ck_assert_uint_eq(request.blob_bytes, 0);
     ck_assert_mem_eq(request.signature, zero, 64);
 }
-END_TEST
 
 /* The network process checks the type's name alone; the child judges the rest of the blob. */
-START_TEST(blobs_cut_off_in_the_name)
+TEST(blobs_cut_off_in_the_name)
 {
     for (size_t cut = 0; cut < 4 + 11; cut++) {
         blob_bytes = cut;
@@ -277,7 +268,6 @@ START_TEST(blobs_cut_off_in_the_name)
         ck_assert_uint_eq(asked().key_type, IPC_KEY_UNSUPPORTED);
     }
 }
-END_TEST
 
 static const struct supported {
     const char *algorithm, *signature_type;
@@ -307,7 +297,7 @@ static struct ipc_auth ask_with(const struct supported *row, size_t bytes, size_
     return asked();
 }
 
-START_TEST(keys_of_each_type)
+TEST_EACH(keys_of_each_type, SUPPORTED)
 {
     const struct supported *row = &supported[_i];
     size_t tail = row->sk ? 5 : 0;
@@ -329,9 +319,8 @@ START_TEST(keys_of_each_type)
     ck_assert_uint_eq(ask_with(row, tail, most).key_type, row->key_type);
     ck_assert_uint_eq(ask_with(row, tail, most + 1).key_type, IPC_KEY_UNSUPPORTED);
 }
-END_TEST
 
-START_TEST(a_forced_command_is_told)
+TEST_EACH(a_forced_command_is_told, 2)
 {
     struct ipc_auth_reply answer = {
         .type = IPC_AUTH, .verdict = IPC_VERDICT_ACCEPTED, .forced = (uint32_t)_i};
@@ -340,7 +329,6 @@ START_TEST(a_forced_command_is_told)
     rig_expect(&rig, SSH_MSG_USERAUTH_SUCCESS, "");
     ck_assert_int_eq(rig.connection->client.forced, _i == 1);
 }
-END_TEST
 
 static void expect_user(const void *user, size_t count, const char *told)
 {
@@ -354,7 +342,7 @@ static void expect_user(const void *user, size_t count, const char *told)
     ck_assert_mem_eq(request.user, padded, sizeof(padded));
 }
 
-START_TEST(user_names)
+TEST(user_names)
 {
     char longest[LIMIT_USER_BYTES + 2] = {0};
     memset(longest, 'u', LIMIT_USER_BYTES - 1);
@@ -367,9 +355,8 @@ START_TEST(user_names)
     expect_user(longest, LIMIT_USER_BYTES, "");
     expect_user(longest, LIMIT_USER_BYTES + 1, "");
 }
-END_TEST
 
-START_TEST(a_long_algorithm_is_cut_off)
+TEST(a_long_algorithm_is_cut_off)
 {
     char algorithm[300] = {0};
     memset(algorithm, 'a', sizeof(algorithm) - 1);
@@ -380,7 +367,6 @@ START_TEST(a_long_algorithm_is_cut_off)
     ck_assert_uint_eq(strlen(request.algorithm), IPC_ALGORITHM_BYTES - 1);
     ck_assert_uint_eq(request.key_type, IPC_KEY_UNSUPPORTED);
 }
-END_TEST
 
 /* ---- given up -------------------------------------------------------------------------------- */
 
@@ -401,7 +387,7 @@ static void leave(const char *reason)
 }
 
 /* The end of a client that has wanted to log in names the types of its keys, but for ours. */
-START_TEST(given_up)
+TEST_EACH(given_up, 4)
 {
     static const struct {
         const char *offers[3];
@@ -419,9 +405,8 @@ START_TEST(given_up)
     }
     leave(clients[_i].reason);
 }
-END_TEST
 
-START_TEST(many_types_are_cut_off)
+TEST(many_types_are_cut_off)
 {
     char type[IPC_ALGORITHM_BYTES] = {0}, other[IPC_ALGORITHM_BYTES] = {0}, reason[300];
     memset(type, 'a', sizeof(type) - 1);
@@ -434,10 +419,9 @@ START_TEST(many_types_are_cut_off)
              (int)(sizeof(rig.connection->end.types_offered) - sizeof(type) - sizeof("c,")), other);
     leave(reason);
 }
-END_TEST
 
 /* The last name, cut off where there is no more room; one with a NUL is none. */
-START_TEST(the_user_is_noted)
+TEST(the_user_is_noted)
 {
     char name[LIMIT_USER_BYTES + 1] = {0};
     memset(name, '"', sizeof(name) - 1);
@@ -452,24 +436,21 @@ START_TEST(the_user_is_noted)
     expect_failure();
     ck_assert_str_eq(rig.connection->asked, "");
 }
-END_TEST
 
-START_TEST(left_without_a_request)
+TEST(left_without_a_request)
 {
     leave("gone");
 }
-END_TEST
 
 /* ---- refused --------------------------------------------------------------------------------- */
 
-START_TEST(another_service)
+TEST(another_service)
 {
     rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", "ssh-userauth", "none");
     rig_expect_refusal(&rig, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE, "unsupported service");
 }
-END_TEST
 
-START_TEST(hostbound_to_another_host)
+TEST_EACH(hostbound_to_another_host, 3)
 {
     if (_i == 0) {
         host_key[31] ^= 1;
@@ -480,7 +461,6 @@ START_TEST(hostbound_to_another_host)
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "");
     rig_expect_no_request(&rig);
 }
-END_TEST
 
 static void cut_everywhere(bool hostbound, bool is_signed)
 {
@@ -511,13 +491,12 @@ static void cut_everywhere(bool hostbound, bool is_signed)
     rig_expect_no_request(&rig);
 }
 
-START_TEST(truncated_or_longer_is_malformed)
+TEST_EACH(truncated_or_longer_is_malformed, 4)
 {
     cut_everywhere((_i & 1) != 0, (_i & 2) != 0);
 }
-END_TEST
 
-START_TEST(requests_are_counted)
+TEST(requests_are_counted)
 {
     for (int i = 0; i < LIMIT_AUTH_REQUESTS; i++) {
         rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
@@ -525,40 +504,4 @@ START_TEST(requests_are_counted)
     }
     rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
     rig_expect_refusal(&rig, SSH_DISCONNECT_NO_MORE_AUTH_METHODS, "too many authentication req");
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("userauth");
-    TCase *tests = tcase_create("userauth");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, other_methods_fail_alike);
-    tcase_add_loop_test(tests, anybody_without_a_key, 0, 2);
-    tcase_add_loop_test(tests, anybody_by_no_other_method, 0, 2);
-    tcase_add_test(tests, a_probe_of_a_good_key);
-    tcase_add_test(tests, a_probe_of_a_bad_key);
-    tcase_add_loop_test(tests, a_login, 0, 2);
-    tcase_add_loop_test(tests, a_refused_login, 0, 2);
-    tcase_add_loop_test(tests, the_last_attempt, 0, 2);
-    tcase_add_test(tests, a_verdict_that_is_none_is_no_login);
-    tcase_add_test(tests, the_monitor_is_gone);
-    tcase_add_test(tests, ignored_after_login);
-    tcase_add_loop_test(tests, unsupported_keys, 0, sizeof(unsupported) / sizeof(unsupported[0]));
-    tcase_add_test(tests, blobs_cut_off_in_the_name);
-    tcase_add_loop_test(tests, keys_of_each_type, 0, SUPPORTED);
-    tcase_add_loop_test(tests, a_forced_command_is_told, 0, 2);
-    tcase_add_test(tests, user_names);
-    tcase_add_test(tests, a_long_algorithm_is_cut_off);
-    tcase_add_loop_test(tests, given_up, 0, 4);
-    tcase_add_test(tests, many_types_are_cut_off);
-    tcase_add_test(tests, the_user_is_noted);
-    tcase_add_test(tests, left_without_a_request);
-    tcase_add_test(tests, another_service);
-    tcase_add_loop_test(tests, hostbound_to_another_host, 0, 3);
-    tcase_add_loop_test(tests, truncated_or_longer_is_malformed, 0, 4);
-    tcase_add_test(tests, requests_are_counted);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

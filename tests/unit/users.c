@@ -28,6 +28,9 @@ static void tear_down(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(set_up, tear_down);
+UNIT_TIMEOUT(100); /* thousands of groups, under an emulator on a busy machine */
+
 static void write_text(const char *name, const char *text)
 {
     scratch_write(scratch, name, text, strlen(text), 0644);
@@ -95,16 +98,15 @@ static void describe_user(char out[static USER_BYTES], const char *name)
     }
 }
 
-START_TEST(lines_of_passwd)
+TEST_EACH(lines_of_passwd, COUNT_OF(passwds))
 {
     char out[USER_BYTES];
     write_text("passwd", passwds[_i].text);
     describe_user(out, "alice");
     ck_assert_msg(strcmp(out, passwds[_i].wanted) == 0, "<%s>: <%s>", passwds[_i].text, out);
 }
-END_TEST
 
-START_TEST(names_that_are_no_ones)
+TEST(names_that_are_no_ones)
 {
     static const char *const names[] = {"", "+", "-", "#", "+a", "-a", "#a", "alice:x", "a\nb"};
     char out[USER_BYTES];
@@ -116,10 +118,9 @@ START_TEST(names_that_are_no_ones)
         ck_assert_msg(out[0] == '\0', "<%s>", names[i]);
     }
 }
-END_TEST
 
 /* A NUL ends the line of C libraries, so that a home would become a shell. Here it ends nothing. */
-START_TEST(nul_in_every_place)
+TEST(nul_in_every_place)
 {
     static const char line[] = "alice:x:1:2:g:/a:/b\n";
     char out[USER_BYTES];
@@ -133,9 +134,8 @@ START_TEST(nul_in_every_place)
         ck_assert_str_eq(out, "4000 4001 /home/alice /bin/sh");
     }
 }
-END_TEST
 
-START_TEST(paths_that_are_too_long)
+TEST(paths_that_are_too_long)
 {
     struct user user;
     char path[LIMIT_PATH_BYTES + 1], text[4 * LIMIT_PATH_BYTES];
@@ -152,11 +152,10 @@ START_TEST(paths_that_are_too_long)
         }
     }
 }
-END_TEST
 
 /* Any byte may be at the edge of the buffer, after lines of any length. Far from the edges some
  * lengths stand for all. */
-START_TEST(lines_anywhere_in_the_file)
+TEST(lines_anywhere_in_the_file)
 {
     static char text[8 * ACCOUNT_FILE_BYTES];
     char out[USER_BYTES];
@@ -172,7 +171,6 @@ START_TEST(lines_anywhere_in_the_file)
         ck_assert(before == 0 || out[0] == '\0');
     }
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -222,7 +220,7 @@ static void describe_groups(char *out, size_t out_bytes, const char *name)
     }
 }
 
-START_TEST(lines_of_group)
+TEST_EACH(lines_of_group, COUNT_OF(group_files))
 {
     char out[256];
     gid_t gid = 0;
@@ -232,9 +230,8 @@ START_TEST(lines_of_group)
     describe_groups(out, sizeof(out), "alice");
     ck_assert_msg(strcmp(out, group_files[_i].groups) == 0, "<%s>: %s", group_files[_i].text, out);
 }
-END_TEST
 
-START_TEST(nul_in_a_group)
+TEST(nul_in_a_group)
 {
     char out[64];
     static const char text[] = "wheel:x:10:alice,b\0b\nok:x:11:alice\n";
@@ -244,11 +241,10 @@ START_TEST(nul_in_a_group)
     describe_groups(out, sizeof(out), "alice");
     ck_assert_str_eq(out, "7 11");
 }
-END_TEST
 
 /* Thousands of members, with the one that counts at every place, and a look-alike of another line
  * in the middle. */
-START_TEST(groups_of_thousands)
+TEST(groups_of_thousands)
 {
     static char text[65536];
     char out[64];
@@ -271,9 +267,8 @@ START_TEST(groups_of_thousands)
         ck_assert_str_eq(out, "7 10");
     }
 }
-END_TEST
 
-START_TEST(more_groups_than_fit)
+TEST(more_groups_than_fit)
 {
     static char text[65536];
     static gid_t groups[LIMIT_USER_GROUPS];
@@ -288,7 +283,6 @@ START_TEST(more_groups_than_fit)
         }
     }
 }
-END_TEST
 
 static const struct {
     const char *text;
@@ -322,16 +316,15 @@ static const struct {
     {"alice:!:19000:0:99999:7::0000000000000000000000000001:\n", -1, 0},
 };
 
-START_TEST(lines_of_shadow)
+TEST_EACH(lines_of_shadow, COUNT_OF(shadows))
 {
     int64_t day = 0;
     write_text("shadow", shadows[_i].text);
     ck_assert_msg(users_expiry(&day, "alice") == shadows[_i].result, "<%s>", shadows[_i].text);
     ck_assert(shadows[_i].result <= 0 || day == shadows[_i].day);
 }
-END_TEST
 
-START_TEST(nul_in_shadow)
+TEST(nul_in_shadow)
 {
     int64_t day;
     static const char text[] = "alice:!:19000:0:99999:7::\0:\n";
@@ -341,9 +334,8 @@ START_TEST(nul_in_shadow)
     scratch_write(scratch, "shadow", later, sizeof(later) - 1, 0600);
     ck_assert_int_eq(users_expiry(&day, "alice"), -1);
 }
-END_TEST
 
-START_TEST(files_that_are_missing)
+TEST(files_that_are_missing)
 {
     struct user user;
     gid_t gid, groups[LIMIT_USER_GROUPS];
@@ -354,10 +346,9 @@ START_TEST(files_that_are_missing)
     ck_assert_uint_eq(groups[0], 7);
     ck_assert_int_eq(users_expiry(&day, "alice"), 0);
 }
-END_TEST
 
 /* A folder can be opened, but not read. */
-START_TEST(files_that_can_not_be_read)
+TEST(files_that_can_not_be_read)
 {
     struct user user;
     gid_t gid, groups[LIMIT_USER_GROUPS];
@@ -373,9 +364,8 @@ START_TEST(files_that_can_not_be_read)
     ck_assert(users_groups(groups, "alice", 7) == -1 && errno == EISDIR);
     ck_assert(users_expiry(&day, "alice") == -1 && errno == EISDIR);
 }
-END_TEST
 
-START_TEST(nothing_of_a_table_stays)
+TEST(nothing_of_a_table_stays)
 {
     static struct account_file file;
     char name[16];
@@ -386,29 +376,4 @@ START_TEST(nothing_of_a_table_stays)
     ck_assert_int_ne(memcmp(file.bytes, zeros, ACCOUNT_FILE_BYTES), 0);
     ck_assert_int_eq(account_file_close(&file), 0);
     ck_assert_int_eq(memcmp(file.bytes, zeros, ACCOUNT_FILE_BYTES), 0);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("users");
-    TCase *tests = tcase_create("users");
-    tcase_set_timeout(tests, 100); /* thousands of groups, under an emulator on a busy machine */
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_loop_test(tests, lines_of_passwd, 0, sizeof(passwds) / sizeof(passwds[0]));
-    tcase_add_test(tests, names_that_are_no_ones);
-    tcase_add_test(tests, nul_in_every_place);
-    tcase_add_test(tests, paths_that_are_too_long);
-    tcase_add_test(tests, lines_anywhere_in_the_file);
-    tcase_add_loop_test(tests, lines_of_group, 0, sizeof(group_files) / sizeof(group_files[0]));
-    tcase_add_test(tests, nul_in_a_group);
-    tcase_add_test(tests, groups_of_thousands);
-    tcase_add_test(tests, more_groups_than_fit);
-    tcase_add_loop_test(tests, lines_of_shadow, 0, sizeof(shadows) / sizeof(shadows[0]));
-    tcase_add_test(tests, nul_in_shadow);
-    tcase_add_test(tests, files_that_are_missing);
-    tcase_add_test(tests, files_that_can_not_be_read);
-    tcase_add_test(tests, nothing_of_a_table_stays);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

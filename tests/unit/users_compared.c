@@ -56,6 +56,9 @@ static void tear_down(void)
     scratch_remove(scratch);
 }
 
+UNIT_FIXTURE(set_up, tear_down);
+UNIT_TIMEOUT(60);
+
 static void make_passwd(char text[static TEXT_BYTES])
 {
     size_t used = 0;
@@ -171,13 +174,12 @@ static void compare_passwd(uint64_t seed)
     }
 }
 
-START_TEST(damaged_passwd)
+TEST(damaged_passwd)
 {
     for (uint64_t seed = 0; seed < FILES; seed++) {
         compare_passwd(seed);
     }
 }
-END_TEST
 
 static bool has_member(const struct group *entry, const char *name)
 {
@@ -224,13 +226,12 @@ static void compare_group(uint64_t seed)
     }
 }
 
-START_TEST(damaged_group)
+TEST(damaged_group)
 {
     for (uint64_t seed = 0; seed < FILES; seed++) {
         compare_group(seed);
     }
 }
-END_TEST
 
 /* The first line of the name decides. If the C library can't read it we need not agree. */
 static void compare_shadow(uint64_t seed)
@@ -261,13 +262,12 @@ static void compare_shadow(uint64_t seed)
     }
 }
 
-START_TEST(damaged_shadow)
+TEST(damaged_shadow)
 {
     for (uint64_t seed = 0; seed < FILES; seed++) {
         compare_shadow(seed);
     }
 }
-END_TEST
 
 static bool own_etc(void)
 {
@@ -321,7 +321,7 @@ static void compare_lists(void)
     endpwent();
 }
 
-START_TEST(sound_files)
+TEST(sound_files)
 {
     char text[TEXT_BYTES];
     static void (*const makers[])(char[static TEXT_BYTES]) = {make_passwd, make_group, make_shadow};
@@ -342,10 +342,9 @@ START_TEST(sound_files)
         compare_lists();
     }
 }
-END_TEST
 
 /* Both fail in the same way. */
-START_TEST(files_that_are_missing_or_none)
+TEST(files_that_are_missing_or_none)
 {
     struct user user;
     gid_t gid;
@@ -358,10 +357,9 @@ START_TEST(files_that_are_missing_or_none)
     ck_assert(nss_expiry(&day, "bob") == 0 && users_expiry(&day, "bob") == 0);
     ck_assert(mkdir("/etc/shadow", 0700) == 0 && users_expiry(&day, "bob") == -1);
 }
-END_TEST
 
 /* A line that is too long for the buffer must not count as a missing line. */
-START_TEST(shadow_that_can_not_be_told)
+TEST(shadow_that_can_not_be_told)
 {
     static char text[65536];
     int64_t day;
@@ -374,21 +372,4 @@ START_TEST(shadow_that_can_not_be_told)
     scratch_write("/etc", "shadow", text, strlen(text), 0600);
     ck_assert_int_eq(nss_expiry(&day, "bob"), -1);
     ck_assert_int_eq(users_expiry(&day, "bob"), 1);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("users_compared");
-    TCase *tests = tcase_create("users_compared");
-    tcase_set_timeout(tests, 60);
-    tcase_add_checked_fixture(tests, set_up, tear_down);
-    tcase_add_test(tests, damaged_passwd);
-    tcase_add_test(tests, damaged_group);
-    tcase_add_test(tests, damaged_shadow);
-    tcase_add_test(tests, sound_files);
-    tcase_add_test(tests, files_that_are_missing_or_none);
-    tcase_add_test(tests, shadow_that_can_not_be_told);
-    suite_add_tcase(suite, tests);
-    return suite;
 }

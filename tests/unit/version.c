@@ -19,6 +19,8 @@ static void finish(void)
     rig_close(&rig);
 }
 
+UNIT_FIXTURE(start, finish);
+
 static bool arrives(const void *bytes, size_t count)
 {
     struct connection *connection = rig.connection;
@@ -27,7 +29,7 @@ static bool arrives(const void *bytes, size_t count)
     return version_read(connection);
 }
 
-START_TEST(ours_goes_out)
+TEST(ours_goes_out)
 {
     static const char ours[] = "SSH-2.0-wrenssh_" WREN_VERSION "\r\n";
     version_send(rig.connection);
@@ -35,7 +37,6 @@ START_TEST(ours_goes_out)
     ck_assert_mem_eq(rig.connection->buffers.output, ours, sizeof(ours) - 1);
     ck_assert_str_eq(SSH_SERVER_VERSION "\r\n", ours);
 }
-END_TEST
 
 /* A line, and V_C as it enters the exchange hash. */
 static const struct accepted {
@@ -57,16 +58,15 @@ static void expect_version(const char *version)
     ck_assert_uint_eq(rig.connection->client_version_bytes, strlen(version));
 }
 
-START_TEST(accepted_lines)
+TEST_EACH(accepted_lines, COUNT_OF(accepted))
 {
     const struct accepted *line = &accepted[_i];
     ck_assert(arrives(line->line, strlen(line->line)));
     expect_version(line->version);
     ck_assert_uint_eq(rig.connection->input_start, rig.connection->input_end);
 }
-END_TEST
 
-START_TEST(accepted_byte_by_byte)
+TEST_EACH(accepted_byte_by_byte, COUNT_OF(accepted))
 {
     const struct accepted *line = &accepted[_i];
     for (size_t i = 0; i < strlen(line->line); i++) {
@@ -75,16 +75,14 @@ START_TEST(accepted_byte_by_byte)
     }
     expect_version(line->version);
 }
-END_TEST
 
-START_TEST(what_follows_stays_in_the_input)
+TEST(what_follows_stays_in_the_input)
 {
     ck_assert(arrives("SSH-2.0-x\r\n\0\0\1\2rest", 19));
     expect_version("SSH-2.0-x");
     ck_assert_uint_eq(rig.connection->input_start, 11);
     ck_assert_uint_eq(rig.connection->input_end, 19);
 }
-END_TEST
 
 static const struct refused {
     const char *line;
@@ -109,15 +107,14 @@ static const struct refused {
     {"SSH-2.0-\0\r\n", 11, "holds a NUL", 11},
 };
 
-START_TEST(refused_lines)
+TEST_EACH(refused_lines, COUNT_OF(refused))
 {
     const struct refused *line = &refused[_i];
     ck_assert(!arrives(line->line, line->bytes));
     rig_expect_left(&rig, line->reason);
 }
-END_TEST
 
-START_TEST(refused_as_soon_as_it_shows)
+TEST_EACH(refused_as_soon_as_it_shows, COUNT_OF(refused))
 {
     const struct refused *line = &refused[_i];
     for (size_t i = 0; i < line->told_after; i++) {
@@ -126,7 +123,6 @@ START_TEST(refused_as_soon_as_it_shows)
     }
     ck_assert(rig.connection->end.reached);
 }
-END_TEST
 
 /* The line has at most 255 bytes, its end included. */
 static void long_line(size_t count, const char *end)
@@ -147,7 +143,7 @@ static void long_line(size_t count, const char *end)
     ck_assert_uint_le(count, 255);
 }
 
-START_TEST(the_longest_line)
+TEST_EACH(the_longest_line, 6)
 {
     long_line(254 + (size_t)_i / 2, (_i & 1) != 0 ? "\r\n" : "\n");
     rig_reset(&rig, SSH_PHASE_VERSION);
@@ -158,10 +154,9 @@ START_TEST(the_longest_line)
     line[count - 1] = '\n';
     ck_assert_int_eq(arrives(line, count), count <= 255);
 }
-END_TEST
 
 /* The log truncates what a client has sent. */
-START_TEST(the_reason_shows_no_more_than_a_line)
+TEST(the_reason_shows_no_more_than_a_line)
 {
     char junk[600];
     memset(junk, 'A', sizeof(junk));
@@ -174,7 +169,6 @@ START_TEST(the_reason_shows_no_more_than_a_line)
         rig.connection->end.reason,
         "the client does not speak SSH: its first line begins with \"GET / HTTP/1.0\"");
 }
-END_TEST
 
 static const struct {
     const char *version;
@@ -189,31 +183,11 @@ static const struct {
     {"SSH-2.0-openssh_9", false},
 };
 
-START_TEST(openssh_is_known_by_its_name)
+TEST_EACH(openssh_is_known_by_its_name, COUNT_OF(makers))
 {
     char line[LIMIT_VERSION_LINE_BYTES];
     ck_assert(!version_is_openssh(rig.connection));
     int count = snprintf(line, sizeof(line), "%s\r\n", makers[_i].version);
     ck_assert(arrives(line, (size_t)count));
     ck_assert_int_eq(version_is_openssh(rig.connection), makers[_i].openssh);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("version");
-    TCase *tests = tcase_create("version");
-    tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_test(tests, ours_goes_out);
-    tcase_add_loop_test(tests, accepted_lines, 0, sizeof(accepted) / sizeof(accepted[0]));
-    tcase_add_loop_test(tests, accepted_byte_by_byte, 0, sizeof(accepted) / sizeof(accepted[0]));
-    tcase_add_test(tests, what_follows_stays_in_the_input);
-    tcase_add_loop_test(tests, refused_lines, 0, sizeof(refused) / sizeof(refused[0]));
-    tcase_add_loop_test(tests, refused_as_soon_as_it_shows, 0,
-                        sizeof(refused) / sizeof(refused[0]));
-    tcase_add_loop_test(tests, the_longest_line, 0, 6);
-    tcase_add_test(tests, the_reason_shows_no_more_than_a_line);
-    tcase_add_loop_test(tests, openssh_is_known_by_its_name, 0, sizeof(makers) / sizeof(makers[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }

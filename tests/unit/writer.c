@@ -13,6 +13,8 @@ static void start(void)
     writer_init(&writer, room, sizeof(room));
 }
 
+UNIT_FIXTURE(start, NULL);
+
 static void expect(const void *bytes, size_t count)
 {
     ck_assert(!writer_failed(&writer));
@@ -21,7 +23,7 @@ static void expect(const void *bytes, size_t count)
     ck_assert_uint_eq(room[count], 0xee);
 }
 
-START_TEST(all_fields)
+TEST(all_fields)
 {
     writer_u8(&writer, 0xfe);
     writer_bool(&writer, true);
@@ -34,7 +36,6 @@ START_TEST(all_fields)
     writer_text(&writer, "text");
     expect("\xfe\1\0\x89\xab\xcd\xefxyz\0\0\0\3a\0b\0\0\0\0\0\0\0\4text", 29);
 }
-END_TEST
 
 /* Everything that all_fields writes, into every smaller room: what fits is right, nothing is
  * written behind it, and once a field did not fit none after it is taken. */
@@ -51,7 +52,7 @@ static void write_fields(void)
     writer_bool(&writer, true);
 }
 
-START_TEST(overflow_sticks)
+TEST(overflow_sticks)
 {
     uint8_t whole[64];
     write_fields();
@@ -79,10 +80,9 @@ START_TEST(overflow_sticks)
         }
     }
 }
-END_TEST
 
 /* After a field that did not fit, a smaller one that would fit must not be written in its place. */
-START_TEST(nothing_is_taken_after_an_overflow)
+TEST(nothing_is_taken_after_an_overflow)
 {
     writer_init(&writer, room, 6);
     writer_u32(&writer, 1);
@@ -94,18 +94,16 @@ START_TEST(nothing_is_taken_after_an_overflow)
     ck_assert_uint_eq(writer.used, 4);
     ck_assert_uint_eq(room[4], 0xee);
 }
-END_TEST
 
-START_TEST(a_count_that_would_wrap)
+TEST(a_count_that_would_wrap)
 {
     writer_u32(&writer, 0);
     writer_bytes(&writer, room, SIZE_MAX);
     ck_assert(writer_failed(&writer));
     ck_assert_uint_eq(writer.used, 4);
 }
-END_TEST
 
-START_TEST(nested_strings)
+TEST(nested_strings)
 {
     size_t outer = writer_string_begin(&writer);
     writer_text(&writer, "ab");
@@ -118,7 +116,6 @@ START_TEST(nested_strings)
     writer_u8(&writer, 'd');
     expect("\0\0\0\17\0\0\0\2ab\0\0\0\5\0\0\0\0cd", 20);
 }
-END_TEST
 
 /* RFC 4251 section 5 gives the first, second and fourth. */
 static const struct mpint {
@@ -139,25 +136,9 @@ static const struct mpint {
     {"\1\0", 2, "\0\0\0\2\1\0", 6},
 };
 
-START_TEST(mpint)
+TEST_EACH(mpint, COUNT_OF(mpints))
 {
     const struct mpint *vector = &mpints[_i];
     writer_mpint(&writer, (const uint8_t *)vector->number, vector->number_bytes);
     expect(vector->encoded, vector->encoded_bytes);
-}
-END_TEST
-
-Suite *unit_suite(void)
-{
-    Suite *suite = suite_create("writer");
-    TCase *tests = tcase_create("writer");
-    tcase_add_checked_fixture(tests, start, NULL);
-    tcase_add_test(tests, all_fields);
-    tcase_add_test(tests, overflow_sticks);
-    tcase_add_test(tests, nothing_is_taken_after_an_overflow);
-    tcase_add_test(tests, a_count_that_would_wrap);
-    tcase_add_test(tests, nested_strings);
-    tcase_add_loop_test(tests, mpint, 0, sizeof(mpints) / sizeof(mpints[0]));
-    suite_add_tcase(suite, tests);
-    return suite;
 }
