@@ -27,8 +27,7 @@ def test_tests(rows):
     for *_, file, name, _, _ in rows:
         if file.startswith("unit/"):
             code = read("tests/" + file)
-            assert re.search(rf"^START_TEST\({name}\)$", code, re.M), f"{file} has no test {name}"
-            assert re.search(rf"tcase_add_\w+\(\w+, {name}\b", code), f"{file} does not run {name}"
+            assert re.search(rf"^TEST(_[A-Z]+)*\({name}\b", code, re.M), f"{file} has no test {name}"
         else:
             assert re.search(rf"^def {name}\(", read("tests/system/" + file), re.M), f"{file} has no test {name}"
     assert len(rows) > 60

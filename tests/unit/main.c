@@ -84,10 +84,6 @@ void unit_need(bool condition, const char *otherwise)
 
 static void make_suite(void)
 {
-    if (unit_suite != NULL) {
-        suite = unit_suite();
-        return;
-    }
     suite = suite_create(suite_name());
     for (struct unit_step *step = steps; step != NULL && !left_out; step = step->next) {
         step->take();

@@ -86,9 +86,6 @@ void unit_begin_case(const char *name);
 void unit_need(bool condition, const char *otherwise);
 TCase *unit_case(void);
 
-/* Files that list their tests in a function. */
-Suite *unit_suite(void) __attribute__((weak));
-
 /* True under Meson's exe_wrapper, an emulator of single programs: it is slow, knows not every
  * system call and loses descriptors that are passed beyond what the receiver has room for. */
 bool unit_is_emulated(void);
