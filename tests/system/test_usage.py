@@ -154,7 +154,7 @@ def test_flags_of_the_page(site, tmp_path, name):
     page = {letter for pair in re.findall(r"^  -(\w)(?:, -(\w))? ", text, re.M) for letter in pair if letter}
     assert page in (known, set())
     synopsis = read_text(os.path.join(PROJECT, f"man/{name}.8")).split("\n.Sh SYNOPSIS\n")[1].split("\n.Sh ")[0]
-    flags = re.findall(r"(?:Fl|\|) (\w+)( (?:Ar|Cm) )?", synopsis)
+    flags = re.findall(r"(?:Fl|\|) (?!Fl)(\w+)( (?:Ar|Cm) )?", synopsis)
     assert {letter: bool(value) for letters, value in flags for letter in letters} == shown
 
 
