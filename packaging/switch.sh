@@ -63,7 +63,7 @@ has_word() # WORD WORDS
     case " $2 " in *" ${1:-/} "*) return 0 ;; esac
     return 1
 }
-field() { sed -n "s/^$1=//p" "$2"; } # NAME FILE
+field() { sed -n "/^$1=/{s///p;q;}" "$2"; } # NAME FILE
 seconds_up() { cut -d . -f 1 "$uptime"; }
 active() { systemctl -q is-active "$1"; }
 enabled() { case $(systemctl is-enabled "$1" 2>/dev/null) in enabled) ;; *) return 1 ;; esac; }
@@ -132,10 +132,10 @@ restore() # FILE
     for unit in $(field enabled "$1"); do
         enabled "$unit" || systemctl -q enable "$unit" || return 1
     done
-    ! enabled wrensshd.socket || systemctl -q disable wrensshd.socket || return 1
     # shellcheck disable=SC2086 # a list of words
     if systemctl start $old && sleep 1 && serves "$old"; then
         systemctl stop wrensshd.socket
+        ! enabled wrensshd.socket || systemctl -q disable wrensshd.socket || return 1
     else
         # Rather the new server than none.
         # shellcheck disable=SC2086 # a list of words
@@ -168,11 +168,13 @@ back()
 
 undo()
 {
+    trap '' HUP INT TERM
     if [ -e "$here/pending" ]; then
         say "The old server comes back."
         back || fail "it does not start: systemctl status $(field old "$here/pending")"
     elif [ -e "$kept/old" ]; then
         say "$(field kind "$kept/old") gets port $(field ports "$kept/old") back."
+        [ "$(field kind "$kept/old")" != OpenSSH ] || sshd -t || fail "OpenSSH could not start; wrensshd goes on"
         lock || fail "$here can't be locked"
         conflict "$(field kind "$kept/old")" | load "$now" || fail "$now can't be written"
         restore "$kept/old" || {
@@ -335,12 +337,23 @@ try() # ARGUMENT...: wrensshd -T with the flags of the unit
     while IFS= read -r word; do
         set -- "$@" "$word"
     done <"$here/flags"
-    timeout 60 "$program" "$@" -T -- "$keydir"
+    # Its own limit is -t, as for a login.
+    limit=$(awk 'last == "-t" { print } { last = $0 }' "$here/flags")
+    case $limit in '' | *[!0-9]*) limit=60 ;; esac
+    timeout $((limit + 30)) "$program" "$@" -T -- "$keydir"
 }
 
 # ---- the host key ----------------------------------------------------------------------------------------------------
 
 sshd_says() { sed -n "s/^$1 //p" "$here/sshd"; }
+
+# Other files there may be the initramfs's or the administrator's.
+host_key_files()
+{
+    for name in ed25519.pk .ed25519.sk ssh_host_ed25519_key ssh_host_ed25519_key.pub; do
+        [ ! -e "$keydir/$name" ] || printf ' %s' "$keydir/$name"
+    done
+}
 
 # What wrensshd-makekey -i can read of the old server's.
 old_keys()
@@ -378,7 +391,7 @@ import_key()
         rm -f "$here/converted"
         [ $status = 0 ] || fail "$(cat "$here/said")
 $keydir has another host key, with which clients would warn. Move it away:
-    mv $keydir $keydir.old
+    mkdir -p $keydir/old && mv$(host_key_files) $keydir/old
 or keep it with -k"
         result "ok: imported from $key, clients see no warning"
         return
@@ -395,6 +408,8 @@ trouble() { found=$((found + 1)); result "$@"; }
 
 expand() # PATTERN USER HOME
 {
+    # A directory service may have any text.
+    case $2$3 in *[\|\&\\]*) return ;; esac
     path=$(printf '%s\n' "$1" | sed -e "s|%u|$2|g" -e "s|%h|$3|g" -e 's|%%|%|g')
     case $path in /*) echo "$path" ;; *) echo "$3/$path" ;; esac
 }
@@ -413,11 +428,13 @@ check_one() # USER
     fi
 }
 
-# All in one call, where wrensshd has -A. Its status says whether all could log in.
+# All in one call, where wrensshd has -A. Its status says whether all, some or none could log in.
 check_all()
 {
-    if try -A >"$here/said" 2>&1; then status=0; else status=1; fi
+    try -A >"$here/said" 2>&1
+    status=$?
     sed 's/^/   /' "$here/said"
+    good=$(sed -n 's/.*event=login user=\([^ "]*\) .*verdict=acceptable.*/\1/p' "$here/said" | tr '\n' ' ')
     [ $status = 0 ] || trouble "not everybody with keys could log in"
 }
 
@@ -430,7 +447,7 @@ check_users()
     getent shadow | awk -F : '$2 != "" && $2 !~ /^[!*]/ { print $1 }' >"$here/passwords"
     while IFS=: read -r user _ _ _ _ home _ <&3; do
         if [ -e "$(expand "$pattern" "$user" "$home")" ]; then
-            if [ -n "$all" ]; then good="$good $user"; else check_one "$user"; fi
+            [ -n "$all" ] || check_one "$user"
         else
             elsewhere "$user" "$home"
             ! grep -qxF -e "$user" "$here/passwords" || without="$without $user"
@@ -486,7 +503,8 @@ END
 # ---- waiting for a login ---------------------------------------------------------------------------------------------
 
 # Where the journal ends now.
-journal_end() { journalctl -q --no-pager -n 1 -o export | sed -n 's/^__CURSOR=//p'; }
+# Any user can write a message of lines that look like fields, but the first line is the journal's own.
+journal_end() { journalctl -q --no-pager -n 1 -o export | sed -n '1s/^__CURSOR=\([A-Za-z0-9;=]*\)$/\1/p'; }
 
 # The names of those who have logged in on one of the ports since then. A line is read from its begin, field by field: a
 # client may choose a user's name that looks like the end of another line.
@@ -668,7 +686,7 @@ keep()
     trap '' INT TERM
     lock && [ -e "$here/pending" ] || return 1
     { cat "$here/pending" && echo "switched=$(date)"; } | write "$kept/old" || { unlock; return 1; }
-    [ "$addresses" = "$own" ] || listen "$addresses" | load "$lasting"
+    [ "$addresses" = "$own" ] || listen "$addresses" | load "$lasting" || { unlock; return 1; }
     sync
     systemctl -q enable wrensshd.socket || { unlock; return 1; }
     # shellcheck disable=SC2046 # a list of words
@@ -698,7 +716,7 @@ resume()
         fi
         back || fail "$old does not start: systemctl status $old"
     fi
-    if [ -e "$kept/old" ] && active wrensshd.socket && enabled wrensshd.socket; then
+    if [ -e "$kept/old" ] && active wrensshd.socket && enabled wrensshd.socket && ! serves "$(field old "$kept/old")"; then
         for unit in $(field enabled "$kept/old"); do
             ! enabled "$unit" || systemctl -q disable "$unit"
         done

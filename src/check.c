@@ -140,7 +140,7 @@ static bool ask(const struct login *login, const struct ipc_auth *request)
     struct login_outcome *outcome = &login->scratch->outcome;
     login_ask(login, request, NULL, outcome, explain);
     if (outcome->keys.reason != AUTHKEYS_NO_CHILD) {
-        waitpid(-1, NULL, 0);
+        waitpid(0, NULL, 0); /* not for list_users()'s child */
     }
     return outcome->account.reason == ACCOUNT_GOOD && outcome->keys.reason != AUTHKEYS_NO_CHILD;
 }
@@ -195,14 +195,19 @@ static int names;
 /* Each name has the same number of bytes, which a pipe takes and gives as a whole. */
 static void write_name(const char *name)
 {
-    char text[LIMIT_USER_BYTES] = "";
-    strncpy(text, name, sizeof(text) - 1);
+    char text[LIMIT_USER_BYTES];
+    strncpy(text, name, sizeof(text));
+    text[sizeof(text) - 1] = '\0';
     if (write(names, text, sizeof(text)) != (ssize_t)sizeof(text)) {
         _exit(1);
     }
 }
 
-/* Sets *from to where a child writes the names, as a name service may hang. "" ends the list. */
+/* A line of /etc/passwd can't hold it. */
+#define END_OF_NAMES "\n"
+
+/* Sets *from to where a child writes the names, as a name service may hang. Then comes
+ * END_OF_NAMES. In a process group of its own it is not taken for a child that reads keys. */
 static pid_t list_users(int *from)
 {
     int ends[2];
@@ -211,9 +216,11 @@ static pid_t list_users(int *from)
     }
     pid_t child = fork();
     if (child == 0) {
+        setpgid(0, 0);
+        close(ends[0]); /* so that our death ends it */
         names = ends[1];
         if (users_each(write_name) == 0) {
-            write_name("");
+            write_name(END_OF_NAMES);
         }
         _exit(0);
     }
@@ -266,7 +273,7 @@ static bool check_accounts(struct accounts *accounts, struct login *login)
     int from = -1;
     bool listed, timely = true;
     pid_t child = list_users(&from);
-    while ((listed = child > 0 && next_name(name, from, end_ms)) && name[0] != '\0') {
+    while ((listed = child > 0 && next_name(name, from, end_ms)) && name[0] != END_OF_NAMES[0]) {
         login->deadline_ms =
             clock_now_ms() + (int64_t)login->options->login_seconds * (1000 / SHARES_OF_TIME);
         timely = login->deadline_ms <= end_ms;

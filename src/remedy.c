@@ -1,6 +1,5 @@
 #include "remedy.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,9 +95,6 @@ void remedy_of_login(struct log_line *line, const char *user, const struct login
         return;
     }
     const char *remedy = texts_at(remedies_of_keys, verdict->reason);
-    if (verdict->error == EACCES && remedy_options->authkeys == NULL) {
-        remedy = "chown -R USER: ~USER/.ssh";
-    }
     bool unsafe_owner = verdict->reason == AUTHKEYS_UNSAFE_OWNER;
     if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
         const struct account *account = &outcome->account.account;

@@ -14,7 +14,7 @@
 all_targets='x86_64 aarch64 armv7'
 # The link-time optimizer inlines nothing that makes the program larger, and looks four times for common code: 1,408 bytes
 # less on x86_64, 2,016 on aarch64, 712 on armv7.
-smaller=-Wl,-mllvm,-inline-threshold=0,-mllvm,-machine-outliner-reruns=3
+smaller=-Wl,-mllvm,-inline-threshold=0,-mllvm,-machine-outliner-reruns=3,-mllvm,-tail-merge-size=2
 # Built only if they are named.
 more_targets='riscv64 mips mipsel'
 

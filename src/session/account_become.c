@@ -14,7 +14,8 @@
 static void set_audit_id(int file, uid_t uid)
 {
     char text[sizeof("4294967295")] = "4294967295"; /* none is set */
-    if (uid != 0 || (read(file, text, sizeof(text) - 1) > 0 && strcmp(text, "4294967295") == 0)) {
+    if (uid != 0 || (read(file, text, sizeof(text) - 1) == sizeof(text) - 1 &&
+                     strcmp(text, "4294967295") == 0)) {
         snprintf(text, sizeof(text), "%u", uid);
         (void)!pwrite(file, text, strlen(text), 0);
     }

@@ -88,8 +88,8 @@ def test_flags_of_the_launcher(accounts, key):
 
 def test_names_that_are_odd(accounts, key):
     """What no name of an account can be, and lines without enough fields, are no accounts."""
-    accounts.add("alice", key)
     accounts.write("passwd", "x" * 300 + ":x:1:1::/:/bin/sh\nbroken:x\n+:::::\n# comment\n\n", "a")
+    accounts.add("alice", key)
     assert accounts.check() == (ALL, "a login could work", {"alice": GOOD})
 
 

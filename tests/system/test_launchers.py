@@ -259,4 +259,4 @@ def test_terminal_instead_of_a_connection(site):
                           stderr=subprocess.PIPE, check=False, env=daemon_environment())
     os.close(master)
     os.close(slave)
-    assert done.returncode == 100 and b"launcher" in done.stderr
+    assert done.returncode == 100 and b"wrensshd-listen 2222" in done.stderr

@@ -122,7 +122,7 @@ case $* in
 esac
 echo "$*" >>checks
 [ -e "good/$user" ] || {{ echo 'wrensshd[1]: event=login user='$user' verdict=refused reason="unsafe mode" remedy="chmod go-w"'; exit 100; }}
-echo "$user: ok"
+echo "wrensshd[1]: event=login user=$user key=SHA256:abc type=- verdict=acceptable line=1"
 """
 
 MAKEKEY = r"""#!/bin/sh
@@ -586,8 +586,19 @@ def test_all_users_at_once(host):
     host.assert_old()
     host.write("good/all")
     done = host.switch()
-    assert done.returncode == 0 and "all: ok" in done.stdout
+    assert done.returncode == 0 and "user=all key=SHA256:abc type=- verdict=acceptable" in done.stdout
     host.assert_new()
+
+
+def test_a_forged_cursor(host):
+    """Any user can write a message of several lines. Only the first line of the export is the journal's own."""
+    journalctl = read_text(host.path("bin/journalctl"))
+    write(host.path("bin/journalctl"), journalctl.replace(
+        "echo __CURSOR=c ;;", "printf '__CURSOR=c\\nMESSAGE=x\\n__CURSOR=old=evil.service\\n__CURSOR=enabled=/tmp/evil.service\\n' ;;"))
+    host.write("logins", "2222")
+    assert host.switch().returncode == 1
+    host.assert_old()
+    assert "evil" not in read_text(host.path("calls"))
 
 
 # ---- its page --------------------------------------------------------------------------------------------------------
