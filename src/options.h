@@ -25,7 +25,7 @@ struct options {
     const char *revoked;        /* -R: a file, or NULL */
     bool no_root;               /* -r */
     bool check;                 /* -T: serve nobody */
-    bool check_all;             /* -A */
+    bool check_all;             /* -A: whether each account with keys could log in */
     const char *check_user;     /* -u, or NULL */
     bool user_environment;      /* -E: apply environment= of authorized_keys */
     const char *anybody;        /* -N: anybody logs in, without a key, as this user; or NULL */

@@ -51,7 +51,7 @@ enum monitor_phase {
     ROW(IPC_NOTE, note, note_tail_bytes, MONITOR_NOT_OVER, sizeof(struct ipc_done))                \
     ROW(IPC_END, end, NULL, MONITOR_NOT_OVER, 0)
 
-/* These replies may carry descriptors. */
+/* The replies of PTY and SPAWN carry descriptors. */
 #define IPC_SESSION_REQUESTS(ROW)                                                                  \
     ROW(IPC_PTY, pty, NULL, SESSION_ALWAYS, sizeof(struct ipc_done))                               \
     ROW(IPC_SPAWN, spawn, spawn_tail_bytes, SESSION_ALWAYS, sizeof(struct ipc_done))               \

@@ -141,7 +141,7 @@ __attribute__((noreturn)) void authkeys_child(const struct authkeys_request *req
 
 /* The result of one request. */
 struct login_outcome {
-    struct authkeys_account account; /* account_nobody()'s if the user may not log in */
+    struct authkeys_account account; /* but for -A account_nobody()'s if refused */
     bool account_refused;
     bool accepted;
     char reason[LOGIN_REASON_BYTES]; /* of a refusal; of a login without a key, with -N */
