@@ -198,7 +198,8 @@ static void write_name(const char *name)
     char text[LIMIT_USER_BYTES];
     strncpy(text, name, sizeof(text));
     text[sizeof(text) - 1] = '\0';
-    if (write(names, text, sizeof(text)) != (ssize_t)sizeof(text)) {
+    /* An empty line of /etc/passwd has no name. */
+    if (name[0] != '\0' && write(names, text, sizeof(text)) != (ssize_t)sizeof(text)) {
         _exit(1);
     }
 }
