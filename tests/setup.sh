@@ -322,7 +322,7 @@ set_up() { # BUILD COMPILER LEFT_OUT flags of Meson's
     rm -rf "build/$build" "build/results/$build"
     step "$build" "set-up" "$build-setup" env CC="$compiler" meson setup "build/$build" --werror "$@" || return
     # shellcheck disable=SC2046 # paths without blanks
-    step "$build" "build" "$build-build" nice -n 10 ninja -C "build/$build" \
+    step "$build" "build" "$build-build" nice -n 5 ninja -C "build/$build" \
         $(ninja -C "build/$build" -t targets rule c_LINKER | grep -v "^tests/\($left_out\)/")
 }
 
