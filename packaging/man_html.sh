@@ -1,10 +1,11 @@
 #!/bin/sh
-# Writes the man pages as HTML into FOLDER, with links between them and man.css, which suits light and dark.
+# Writes the man pages as HTML into FOLDER, with links between them, index.html and man.css, which suits light and dark.
 #
 #     sh packaging/man_html.sh FOLDER
 #
 # packaging/cross/build.sh puts them into the archives. A page that mandoc warns of is refused. Same pages, same bytes.
 set -eu
+export LC_ALL=C.UTF-8
 top=$(cd "$(dirname "$0")/.." && pwd)
 case ${1:-} in
 '' | -*) sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
@@ -16,9 +17,31 @@ folder=$(cd "$1" && pwd)
 # mandoc links a page that it finds here by the first form, any other one by the second.
 cd "$top/man"
 for page in *.[1-9]; do
-    LC_ALL=C.UTF-8 mandoc -T html -W warning,stop -I os="wrensshd $version" \
+    mandoc -T html -W warning,stop -I os="wrensshd $version" \
         -O 'style=man.css,man=%N.%S.html;https://manpages.debian.org/%N.%S' "$page" >"$folder/$page.html"
 done
+
+title_of() { echo "$1" | sed 's/\.\(.\)$/(\1)/'; }                                           # NAME.SECTION: NAME(SECTION)
+purpose_of() { sed -n 's/^\.Nd //p' "$1" | sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g'; } # PAGE: its line in NAME
+{
+    cat <<END
+<!DOCTYPE html>
+<html lang="en">
+<head>
+  <meta charset="utf-8"/>
+  <meta name="viewport" content="width=device-width, initial-scale=1.0"/>
+  <link rel="stylesheet" href="man.css" type="text/css" media="all"/>
+  <title>Man pages of wrensshd $version</title>
+</head>
+<body>
+<h1>Man pages of wrensshd $version</h1>
+<ul>
+END
+    for page in wrensshd.8 wrensshd-*.[1-9]; do
+        echo "<li><a href=\"$page.html\">$(title_of "$page")</a>: $(purpose_of "$page")</li>"
+    done
+    printf '</ul>\n</body>\n</html>\n'
+} >"$folder/index.html"
 
 cat >"$folder/man.css" <<'END'
 :root { color-scheme: light dark; }

@@ -77,6 +77,23 @@ def test_contents():
     assert sections - named == {"NAME", "SYNOPSIS", "HOW DO I", "DESCRIPTION", "SEE ALSO", "STANDARDS"}
 
 
+@pytest.mark.parametrize("word, name", [("unlock", "wrensshd"), ("initramfs", "wrensshd"),
+                                        ("authorized_keys", "wrensshd-keys"), ("certificates", "wrensshd-keys"),
+                                        ("log", "wrensshd-log"), ("sftp", "wrensshd-sftp"), ("OpenSSH", "wrensshd-switch")])
+def test_apropos(tmp_path, word, name):
+    """apropos(1), which searches the lines below NAME, leads from the word that people think of to the page."""
+    for path in PAGES.values():
+        folder = tmp_path / ("man" + path[-1])
+        folder.mkdir(exist_ok=True)
+        shutil.copy(os.path.join(PROJECT, path), folder)
+    if not shutil.which("mandb"):
+        assert re.search(rf"(?im)^\.N[md] .*{re.escape(word)}", page(name))
+        return
+    environment = {**os.environ, "MANPATH": str(tmp_path)}
+    run(["mandb", "-c", "-q", tmp_path], env=environment)
+    assert re.search(rf"^{name} \({PAGES[name][-1]}\)", run(["apropos", word], env=environment).stdout, re.M)
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_references(name):
     """Each reference to a page of ours, or to a section of this page or another one, leads there."""
@@ -138,7 +155,7 @@ def links_of(text):
 
 def test_html_links(html):
     """Each link leads to a place of a page of ours, to another project's page, or to our own; wrensshd(8) leads to all pages."""
-    assert set(html) == {"man.css", *(path.removeprefix("man/") + ".html" for path in PAGES.values())}
+    assert set(html) == {"man.css", "index.html", *(path.removeprefix("man/") + ".html" for path in PAGES.values())}
     home = re.search(r"^page = '([^']+)'$", read("meson.build"), re.M)[1] + "/"
     places = {name: {unescape(place) for place in re.findall(r'\sid="([^"]*)"', text)} for name, text in html.items()}
     for name, text in html.items():
@@ -149,7 +166,15 @@ def test_html_links(html):
                 assert path in {"", *html}, (name, target)
             else:
                 assert target == home or re.fullmatch(ELSEWHERE, target) and "wrensshd" not in target, (name, target)
-    assert set(html) - {"man.css"} <= {"wrensshd.8.html"} | links_of(html["wrensshd.8.html"])
+    assert set(html) - {"man.css", "index.html"} <= {"wrensshd.8.html"} | links_of(html["wrensshd.8.html"])
+
+
+def test_html_index(html):
+    """A browser that opens the folder shows each page with what it is for, the main one first."""
+    items = re.findall(r'<li><a href="(.*?)\.html">(.*?)</a>: (.*)</li>', html["index.html"])
+    assert {(name, purpose) for name, _, purpose in items} == {
+        (path.removeprefix("man/"), re.search(r"^\.Nd (.*)", read(path), re.M)[1]) for path in PAGES.values()}
+    assert items[0][:2] == ("wrensshd.8", "wrensshd(8)")
 
 
 def test_html_stands_alone(html):
@@ -159,7 +184,8 @@ def test_html_stands_alone(html):
         if name != "man.css":
             assert re.findall(r"<(?:link|script|img|iframe|style)\b.*", text) == [
                 '<link rel="stylesheet" href="man.css" type="text/css" media="all"/>'], name
-            assert '<meta charset="utf-8"/>' in text and f'<td class="foot-os">wrensshd {version}</td>' in text
+            assert '<meta charset="utf-8"/>' in text
+            assert re.search(rf"<(td|h1)( class=\"foot-os\")?>[^<]*wrensshd {re.escape(version)}</", text), name
     assert "color-scheme: light dark" in html["man.css"] and not re.search(r"url\(|@import", html["man.css"])
 
 
