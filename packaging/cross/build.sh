@@ -106,13 +106,7 @@ stage() {
         meson install -C "$work/$arch/release" --no-rebuild --strip
     mv "$work/$arch/stage/usr/local" "$staged"
     rm -r "$work/$arch/stage"
-    mkdir -p "$documents/packaging/fleet" "$documents/packaging/forges" "$documents/packaging/initramfs"
-    logged "$work/$arch/release.log" sh "$top/packaging/man_html.sh" "$documents/man"
-    cp "$top/LICENSE" "$top/README.md" "$top/NEWS.md" "$top/SECURITY.md" "$documents/"
-    cp "$top"/packaging/*.md "$top/packaging/allowed_signers" "$documents/packaging/"
-    cp "$top"/packaging/fleet/*.md "$documents/packaging/fleet/"
-    cp "$top/packaging/forges/README.md" "$documents/packaging/forges/"
-    cp "$top/packaging/initramfs/README.md" "$documents/packaging/initramfs/"
+    logged "$work/$arch/release.log" sh "$top/packaging/documents.sh" "$documents"
     cp "$top"/subprojects/libsodium-*/LICENSE "$documents/LICENSE.libsodium"
     cp "$work/$arch/sysroot/copyright" "$documents/LICENSE.musl"
     bytes=$(wc -c <"$staged/sbin/wrensshd")

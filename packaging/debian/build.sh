@@ -17,6 +17,7 @@ useful='' needed="
 build-essential:has make && has g++ && has dpkg-buildpackage
 debhelper:has dh
 libsodium-dev:pkg-config --exists libsodium
+mandoc:has mandoc
 meson:has meson
 pkgconf:has pkgconf
 $systemd_dev:pkg-config --exists systemd

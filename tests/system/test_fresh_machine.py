@@ -46,7 +46,7 @@ COMMANDS = {
     "tests/fuzz/planted_bugs/run.sh": SUITE + "clang {rt} git rsync",
     "packaging/cross/build.sh": ARM + STATIC + "gcc meson ninja-build libc6-dev openssh-client qemu-user-static",
     "tests/release/archives/logins.sh riscv64": BUILD + SYSTEM,
-    "packaging/debian/build.sh": "build-essential debhelper libsodium-dev meson pkgconf {systemd} check openssh-client",
+    "packaging/debian/build.sh": "build-essential debhelper libsodium-dev mandoc meson pkgconf {systemd} check openssh-client",
     "packaging/try.sh": "gcc libc6-dev meson ninja-build pkg-config libsodium-dev openssh-client ucspi-tcp",
 }
 # These do nothing without root, and say so to anybody else.

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import sys
 
 import pytest
@@ -69,6 +70,16 @@ def test_links(page):
         elif where and where not in [anchor(heading) for heading in headings(read(path))]:
             wrong.append(target)
     assert not wrong
+
+
+def test_links_of_an_installation(tmp_path):
+    """In share/doc of an archive or a package, each link of README.md leads somewhere, and each from page to page."""
+    if not shutil.which("mandoc"):
+        pytest.skip("no mandoc")
+    run_or_fail(["sh", os.path.join(PROJECT, "packaging/documents.sh"), tmp_path / "doc"])
+    pages = ["README.md", *(page for page in PAGES if page.startswith("packaging/"))]
+    wanted = {path for page in pages for _, path, _ in links(page) if page == "README.md" or path.endswith(".md")}
+    assert len(wanted) > 15 and [path for path in wanted if not (tmp_path / "doc" / path).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES)

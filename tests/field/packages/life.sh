@@ -7,6 +7,13 @@ set -u
 # The unit's own command, behind our listener.
 unit_command() { sed -n 's/ [$]WRENSSHD_FLAGS//; s/^ExecStart=//p' "$(unit_file "$1")"; }
 makes_key() { sh -c "$(unit_command wrensshd-keygen.service)"; }
+# Prints where the relative links of README.md lead to nothing.
+lost_links() {
+    cd /usr/share/doc/wrensshd || return
+    grep -oE '\]\([^):#]+' README.md | cut -c 3- | sort -u | while read -r target; do
+        [ -e "$target" ] || echo "$target"
+    done
+}
 listener=
 serve() {
     # shellcheck disable=SC2046 # a list of words
@@ -28,6 +35,7 @@ check "is unpacked" dpkg --unpack /packages/wrensshd.deb
 check "goes on where that was interrupted" dpkg --configure -a
 check "has its user, who can't log in" same "$(getent passwd wrensshd | cut -d : -f 6,7)" /nonexistent:/usr/sbin/nologin
 check "whose password fits nothing" sh -c "getent shadow wrensshd | grep -q '^wrensshd:!'"
+check "has each page that README.md links to" same "$(lost_links)" ''
 check "does not listen unless it is asked to" same "$(state_of wrensshd.socket)" disabled
 check "leaves OpenSSH's server enabled" same "$before $(state_of ssh.service)" 'enabled enabled'
 check "puts no host key into what may become an image" test ! -e $folder

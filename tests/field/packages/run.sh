@@ -80,7 +80,7 @@ build_elsewhere() {
 if [ -n "$build" ]; then
     echo "building for $suite (build/debian-test/build.log)"
     [ "$suite" = "$own" ] ||
-        make_root build-essential,check,debhelper,iproute2,libsodium-dev,meson,openssh-client,pkgconf,systemd-dev
+        make_root build-essential,check,debhelper,iproute2,libsodium-dev,mandoc,meson,openssh-client,pkgconf,systemd-dev
     if [ "$suite" = "$own" ]; then sh packaging/debian/build.sh; else build_elsewhere; fi >"$work/build.log" 2>&1 ||
         { tail -n 40 "$work/build.log"; die "the build failed"; }
 fi

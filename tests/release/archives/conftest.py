@@ -16,7 +16,7 @@ TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 WORK = os.path.join(TOP, "build", "cross")
 DEFAULT = ["x86_64", "aarch64", "armv7"]
 ARCHITECTURES = os.environ.get("WREN_ARCHITECTURES", "").split() or DEFAULT
-PARTS = ["LICENSE", "NEWS.md", "README.md", "SECURITY.md", "meson.build", "meson_options.txt", "crypto", "man", "packaging",
+PARTS = ["HACKING.md", "LICENSE", "NEWS.md", "README.md", "SECURITY.md", "meson.build", "meson_options.txt", "crypto", "man", "packaging",
          "src", "subprojects", "tests"]
 
 

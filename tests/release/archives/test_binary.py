@@ -1,6 +1,7 @@
 """The static binaries: what they must have, and what they must not contain."""
 
 import getpass
+import glob
 import os
 import re
 import shutil
@@ -162,6 +163,12 @@ SERVICES = {"share/wrensshd/" + name for name in (
      "fail2ban/filter.d/wrensshd.conf", "fail2ban/jail.d/wrensshd.conf", "profile.d/wrensshd-session.sh")}
 
 
+# So that links in README.md lead somewhere.
+DOCUMENTS = {"share/doc/wrensshd/" + os.path.relpath(name, TOP) for pattern in (
+    "*.md", "packaging/*.md", "packaging/*/*.md", "packaging/allowed_signers", "packaging/try.svg", "tests/README.md",
+    "tests/known_holes.md", "tests/bench/README.md", "tests/bench/results/*") for name in glob.glob(os.path.join(TOP, pattern))}
+
+
 def test_archive_holds_what_is_promised(target):
     """The archive has the links, the man pages, also as HTML, the units and the licenses."""
     found = {os.path.relpath(os.path.join(folder, name), target.folder)
@@ -179,10 +186,7 @@ def test_archive_holds_what_is_promised(target):
         *(f"lib/systemd/system/wrensshd-{name}{kind}" for name in ("vsock", "unix-local", "unix-export")
           for kind in (".socket", "@.service")),
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
-        *("share/doc/wrensshd/" + page for page in (
-            "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md", "packaging/CLIENTS.md",
-            "packaging/COMING-FROM-OPENSSH.md", "packaging/RELEASING.md", "packaging/allowed_signers",
-            "packaging/fleet/README.md", "packaging/fleet/step-ca.md", "packaging/forges/README.md", "packaging/initramfs/README.md")), *SERVICES} | {
+        "share/doc/wrensshd/man/index.html", *DOCUMENTS, *SERVICES} | {
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
         for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio", "mkinitfs")
         for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names if name != "README.md"}
