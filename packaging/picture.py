@@ -23,6 +23,7 @@ SOURCE = "~/wrenssh"
 # sandbox more hold. Long keys would be noise.
 EXAMPLES = (
     (r"\A(?s:.*?)(?=^== )", ""),  # installed packages
+    (r"^\.\.\. .*\n", ""),
     (r"^Others may write to a folder .*\n.*\n", ""),
     (r"/\S*/\.wrensshd-try-\w+", f"{SOURCE}/build/try-data"),
     (re.escape(os.path.dirname(FOLDER)), SOURCE),

@@ -96,6 +96,7 @@ clean_up()
     [ -z "$follower" ] || kill "$follower" 2>/dev/null || :
     [ -z "$keys_folder" ] || rm -rf -- "$keys_folder"
     [ -z "$inetd_folder" ] || rm -rf -- "$inetd_folder"
+    stop_watching
     remove_policy
 }
 
@@ -129,12 +130,16 @@ find_launcher()
     done
 }
 
-# Shows the end of the log of a command that failed.
+# Shows the last line of the log while the command runs, and its end if the command fails.
 run_logged()
 {
     log=$1
     shift
-    if ! "$@" >"$log" 2>&1 </dev/null; then
+    : >"$log"
+    watch last_line "$log"
+    "$@" >"$log" 2>&1 </dev/null && failed=no || failed=yes
+    stop_watching
+    if [ "$failed" = yes ]; then
         tail -n 20 -- "$log" >&2
         die "this failed: $* (all of its output: $log)"
     fi

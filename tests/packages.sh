@@ -54,6 +54,30 @@ find_missing() {
     may=$(missing_of "$useful" "$must")
 }
 
+# watch COMMAND...: runs the command every nine seconds, until stop_watching or the end of the script. So a step that takes
+# minutes is not silent.
+watcher=
+watch() {
+    (
+        pause=
+        trap 'kill $pause 2>/dev/null; exit' TERM
+        while kill -0 $$ 2>/dev/null; do
+            sleep 9 >/dev/null 2>&1 &
+            pause=$!
+            wait $pause
+            "$@"
+        done
+    ) 9>&- &
+    watcher=$!
+}
+stop_watching() {
+    [ -z "$watcher" ] || { kill "$watcher" && wait "$watcher"; } 2>/dev/null || :
+    watcher=
+}
+last_line() { # LOG: its name, and where the step is
+    printf '... %s: %s\n' "$1" "$(tail -n 1 "$1" 2>/dev/null | tr -d '\r' | cut -c 1-100)"
+}
+
 # Installed daemons must not start: their packages ask this file. One that is there already stays.
 policy=/usr/sbin/policy-rc.d
 made_policy=
@@ -61,7 +85,7 @@ remove_policy() {
     [ -z "$made_policy" ] || rm -f $policy
     made_policy=
 }
-trap remove_policy EXIT
+trap 'stop_watching; remove_policy' EXIT
 trap 'exit 130' HUP INT TERM
 
 install_packages() {
@@ -74,6 +98,8 @@ install_packages() {
 
 install_all() { # LOG
     echo "installing $must$may"
+    : >"$1"
+    watch last_line "$1"
     {
         apt-get update -q || { sleep 3; apt-get update -q; } || echo "apt-get update failed, going on"
         install_packages "$must$may"
@@ -82,6 +108,7 @@ install_all() { # LOG
         # One package that this release does not have must not keep the others away.
         for package in $must $may; do install_packages "$package" >>"$1" 2>&1 9>&- || true; done
     }
+    stop_watching
     find_missing
 }
 
@@ -112,6 +139,7 @@ ensure_packages() {
     echo "${0##*/}: these packages are missing: $must" >&2
     # shellcheck disable=SC2086 # a list of packages
     printf '%s\n' "${0##*/}: install them as root: $(root_line $must $may)" >&2
+    echo "${0##*/}: with apt-get alone, the daemons among them would start" >&2
     return 1
 }
 

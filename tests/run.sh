@@ -106,9 +106,11 @@ at_once=$processors
 gcc_left_out='fuzz\|bench.*\|soak' gcc_suites="--suite unit --suite system --no-suite measure --no-suite fuzz"
 gcc_marks='not slow'
 sanitize_left_out=system/hostile sanitized=''
+watch newest_log
 # shellcheck source=tests/all.sh
 [ -z "$all" ] || . "$top/tests/all.sh"
 # shellcheck disable=SC2086 # a list of words
 run_jobs $jobs
 measure
+stop_watching
 report

@@ -198,8 +198,10 @@ prepare() { # SCRIPT ARGUMENTS...
     mkdir -p "$top/build"
     ensure_packages "$top/build/apt.log" "some tests are skipped" || exit 1
     own_root "$@"
+    watch newest_log
     unpack_tools
     ensure_venv
+    stop_watching
     sh "$top/tests/list_tree.sh" >"$top/build/tree-before" || exit 1
 }
 
@@ -210,6 +212,12 @@ has_version_14() { has "$1" && "$1" --version | grep -q 'version 14\.'; }
 
 # ---- jobs: functions, so many at a time ------------------------------------------------------------------------------
 
+# Where the steps are, by the log that was written last.
+newest_log() {
+    # shellcheck disable=SC2012 # names without blanks
+    last_line "$(ls -t build/*.log 2>/dev/null | head -n 1)"
+}
+
 # Each of $at_once lanes runs the first job that no lane has taken yet. What waits for another job stands after it in the
 # list. Jobs print when they end, so that their words stay together.
 run_jobs() { # JOB...
@@ -219,7 +227,8 @@ run_jobs() { # JOB...
         take_jobs "$@" &
         lanes="$lanes $!"
     done
-    wait
+    # shellcheck disable=SC2086 # a list of processes
+    wait $lanes
     lanes=
 }
 take_jobs() { # JOB...
@@ -248,6 +257,7 @@ stop_tree() { # PROCESS: before what it has started, so that it goes on to nothi
 }
 stop_jobs() {
     for lane in $lanes; do stop_tree "$lane"; done
+    stop_watching
     remove_policy
 }
 trap stop_jobs EXIT

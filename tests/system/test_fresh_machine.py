@@ -140,6 +140,7 @@ def test_line_for_root(bare, there):
     """What root types starts no service of what it installs, sshd among them, and leaves no policy that was not there. An
     interactive bash finds nothing in it that it would look up in its history."""
     _, said = type_in(bare, "12", "tests/run.sh", NOBODY)
+    assert "with apt-get alone, the daemons among them would start" in said
     line, policy = line_for_root(said), f"{bare}/usr/sbin/policy-rc.d"
     assert "openssh-server" in line[1].split()
     if there:
