@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import sys
+from xml.etree import ElementTree
 
 import pytest
 
@@ -113,17 +114,23 @@ def medians():
 
 
 def test_documents_are_made_from_results(tmp_path):
-    """The CSV has the medians of the rows that the table shows, and nothing of other rows."""
+    """The CSVs have the medians of the rows and curves that the page shows, and nothing of other rows."""
     results, shown = Results(titles={"wrensshd": "wrensshd"}), [key for _, rows in documents.PANELS for key in rows]
     for key in ["login.other", *shown]:
         for value in (1, 2, 9):
             results.add((key, key, "ms"), "wrensshd", value)
+    for key in ("memory.other", *(key for key, *_ in documents.CURVES)):
+        for value in (1, 2, 9):
+            results.curve(key, key, "x", "ms", "wrensshd", [(1, value), (50, value * 3)])
     results.save(tmp_path)
     run_or_fail([sys.executable, "-m", "bench.documents", tmp_path, f"{tmp_path}/results.json"],
                 env={**os.environ, "PYTHONPATH": bench_suite.FOLDER, "PYTHONDONTWRITEBYTECODE": "1"})
     found = documents.medians(tmp_path / "results.csv")
     assert found == {(key, "wrensshd"): 2 for key in shown}
-    assert (tmp_path / "costs.svg").read_text() == documents.picture(found)
+    curves = documents.curves(tmp_path / "curves.csv")
+    assert curves == {key: {"wrensshd": [(1, 2), (50, 6)]} for key, *_ in documents.CURVES}
+    for name, text in documents.pictures(tmp_path).items():
+        assert (tmp_path / name).read_text() == text
 
 
 def test_bench_results_are_small():
@@ -137,10 +144,57 @@ def test_bench_results_are_shown():
     assert {f"tests/bench/results/{name}" for name in os.listdir(RESULTS)} <= shown
 
 
-def test_picture_has_the_figures_of_the_csv():
-    """The picture in README.md is the one that the CSV gives."""
-    with open(os.path.join(RESULTS, "costs.svg"), encoding="utf-8") as file:
-        assert file.read() == documents.picture(medians())
+PICTURES = documents.pictures(RESULTS)
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_pictures_have_the_figures_of_the_csv():
+    """The pictures are those that the CSVs give."""
+    assert set(PICTURES) == {name for name in os.listdir(RESULTS) if name.endswith(".svg")}
+    for name, text in PICTURES.items():
+        assert read(f"tests/bench/results/{name}") == text, name
+
+
+def test_curves_have_the_figures_of_the_csv():
+    """Where a row has a point of a curve, both agree."""
+    curve = documents.curves(os.path.join(RESULTS, "curves.csv"))["interactive.busy"]
+    for server, points in curve.items():
+        for name, share in (("p50", 0.5), ("p99", 0.99)):
+            assert dict(points)[share] == pytest.approx(medians()[f"interactive.busy.{name}", server], rel=1e-4)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_stand_alone(name):
+    """A page shows them in light and dark, with nothing to fetch; each colour has one for dark paper."""
+    top = ElementTree.fromstring(PICTURES[name])
+    assert {element.tag for element in top.iter()} <= {SVG + tag for tag in ("svg", "title", "style", "rect", "text", "path", "circle")}
+    assert not re.search(r"href|url\(|@import", PICTURES[name])
+    light, dark = top.find(SVG + "style").text.split("@media (prefers-color-scheme: dark)")
+    used = {element.get("class") for element in top.iter()} - {None}
+    assert "paper" in used and all(f".{word} {{" in light and f".{word} {{" in dark for word in (*used, "paper"))
+    assert not re.search(r'(?:fill|stroke)="(?!currentColor|none)', PICTURES[name])
+
+
+@pytest.mark.parametrize("name", [name for name in PICTURES if name.endswith("-curve.svg")])
+def test_names_of_lines(name):
+    """Each line has its name beside its end, off all lines and other names, and round numbers are beside the axis."""
+    top = ElementTree.fromstring(PICTURES[name])
+    texts = [(float(text.get("x")), float(text.get("y")), text.text) for text in top.iter(SVG + "text")]
+    lines = [path for path in top.iter(SVG + "path") if path.get("fill") == "none"]
+    right = max(float(x) for path in lines for x in re.findall(r"[ML]([\d.]+)", path.get("d")))
+    names = sorted((y, text) for x, y, text in texts if x > right + 10)
+    assert len(names) == len(lines) and "wrensshd" in [text for _, text in names]
+    assert all(lower - upper >= 12 for (upper, _), (lower, _) in zip(names, names[1:]))
+    assert all(y < float(top.get("height")) - 40 for y, _ in names)
+    ticks = [text.text for text in top.iter(SVG + "text") if text.get("text-anchor") == "end"]
+    assert len(ticks) > 3 and all(re.fullmatch(r"\d{1,2}|[125]?\d*0", tick) for tick in ticks), ticks
+
+
+def test_legend_of_pale_bars():
+    """A reader knows what the paler part of a bar is."""
+    top = ElementTree.fromstring(PICTURES["costs.svg"])
+    swatches = [box.get("fill-opacity") for box in top.iter(SVG + "rect") if box.get("height") == "9"]
+    assert swatches == ["1", "0.5"] and {"PSS", "page tables"} <= {text.text for text in top.iter(SVG + "text")}
 
 
 def test_tables_have_the_figures_of_the_csv():

@@ -142,7 +142,7 @@ def main():
     print(text)
     drawn = plots.draw(results, options.out)
     print(f"{options.out}: report.txt, table.md, targets.md, tables.md, results.json, results.csv"
-          + ("" if drawn else "; no plots without matplotlib"))
+          + ("" if drawn else "; no bars without matplotlib"))
     return 0 if results.rows and not broken else 1
 
 

@@ -1,18 +1,17 @@
 """
-What the documents show of the reference run: a CSV with its headline rows, and the picture of the README.
+What the documents show of the reference run: a CSV with its headline rows, one of its curves, and their pictures.
 
-    PYTHONPATH=tests/bench python3 -m bench.documents FOLDER RESULTS.json
+    PYTHONPATH=tests/bench python3 -m bench.documents FOLDER [RESULTS.json]
 
-writes FOLDER/results.csv and FOLDER/costs.svg.
+writes the pictures into FOLDER, of results.csv and curves.csv there; with RESULTS.json, first writes these.
 """
 
 import csv
 import os
 import sys
-from xml.sax.saxutils import escape
 
+from . import charts
 from .headlines import ROWS
-from .plots import COLOURS
 from .report import number
 from .results import Results
 from .stats import summary
@@ -29,7 +28,17 @@ PANELS = (
     ("Download: peak of private memory, KiB", ("memory.peak.down.dirty",)),
     ("Program and libraries but libc, KiB", ("size.libraries",)),
 )
-COLUMNS, WIDTH, HEIGHT, LINE, NAME, VALUE = 3, 290, 130, 22, 66, 50
+PARTS = ("PSS", "page tables")  # of a panel with two rows
+COLUMNS, WIDTH, HEIGHT, LINE, NAME, VALUE = 3, 290, 142, 22, 66, 50
+
+# Key, title, and what is on the axes.
+CURVES = (
+    ("memory.pss", "Memory of idle sessions: PSS", "sessions", "MiB"),
+    ("scale.open", "Server CPU of a login beside open sessions", "open sessions", "ms"),
+    ("interactive.busy", "Keystroke echo beside a download on the same connection", "share of keystrokes", "µs"),
+)
+CURVE_FIELDS = ("curve", "server", "at", "median")
+TITLES = {**dict(SERVERS), "wrensshd-dynamic": "wrensshd, dynamic"}
 
 
 def headlines(results):
@@ -49,54 +58,88 @@ def medians(path):
         return {(line["row"], line["server"]): float(line["median"]) for line in csv.DictReader(file)}
 
 
-def _text(x, y, text, more=""):
-    return f'<text x="{x}" y="{y}"{more}>{escape(text)}</text>'
+def curves(path):
+    """{curve: {server: [(at, median)]}} of a CSV."""
+    found = {}
+    with open(path, encoding="utf-8", newline="") as file:
+        for line in csv.DictReader(file):
+            found.setdefault(line["curve"], {}).setdefault(line["server"], []).append((float(line["at"]), float(line["median"])))
+    return found
 
 
 def _bar(x, y, server, parts, scale):
     """The parts of one bar, each paler than the one before, and their sum."""
     left = x + NAME
     for index, part in enumerate(parts):
-        width = part * scale
-        yield (f'<rect x="{left:.1f}" y="{y}" width="{width:.1f}" height="{LINE - 6}" fill="{COLOURS[server]}"'
-               f' fill-opacity="{1 - index / 2}"/>')
-        left += width
-    yield _text(f"{left + 5:.1f}", y + 12, number(sum(parts)))
+        yield _part(left, y, part * scale, LINE - 6, server, index)
+        left += part * scale
+    yield charts.text(round(left + 5, 1), y + 12, number(sum(parts)))
+
+
+def _part(x, y, width, height, server, index):
+    return (f'<rect class="{server}" x="{x:.1f}" y="{y}" width="{width:.1f}" height="{height}" fill="currentColor"'
+            f' fill-opacity="{1 - index / 2:g}"/>')
 
 
 def _panel(x, y, panel, values):
     title, rows = panel
     bars = {server: [values[row, server] for row in rows] for server, _ in SERVERS if (rows[0], server) in values}
     scale = (WIDTH - NAME - VALUE - 20) / max(sum(parts) for parts in bars.values())
-    yield _text(x, y + 16, title, ' font-weight="bold"')
+    yield charts.text(x, y + 16, title, ' font-weight="bold"')
     for index, (server, name) in enumerate(SERVERS):
         top = y + 26 + index * LINE
-        yield _text(x, top + 12, name)
+        yield charts.text(x, top + 12, name)
         if server in bars:
             yield from _bar(x, top, server, bars[server], scale)
         else:
-            yield _text(x + NAME, top + 12, "not measured", ' fill="#777777"')
+            yield charts.text(x + NAME, top + 12, "not measured", ' class="quiet"')
+    for index, part in enumerate(PARTS if len(rows) > 1 else ()):
+        left, top = x + NAME + index * 60, y + 26 + len(SERVERS) * LINE
+        yield _part(left, top + 3, 9, 9, SERVERS[0][0], index)
+        yield charts.text(left + 14, top + 12, part, ' class="quiet"')
 
 
 def picture(values):
-    """Bars side by side for each panel, as SVG that needs nothing else."""
-    height = -(-len(PANELS) // COLUMNS) * HEIGHT
-    out = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{COLUMNS * WIDTH}" height="{height}"'
-           ' font-family="sans-serif" font-size="12">', '<rect width="100%" height="100%" fill="#ffffff"/>']
+    """Bars side by side for each panel."""
+    parts = []
     for index, panel in enumerate(PANELS):
-        out += _panel(10 + index % COLUMNS * WIDTH, index // COLUMNS * HEIGHT, panel, values)
-    return "\n".join([*out, "</svg>"]) + "\n"
+        parts += _panel(10 + index % COLUMNS * WIDTH, index // COLUMNS * HEIGHT, panel, values)
+    return charts.svg(COLUMNS * WIDTH, -(-len(PANELS) // COLUMNS) * HEIGHT - 16, "What a connection costs",
+                      [server for server, _ in SERVERS], parts)
+
+
+def pictures(folder):
+    """{name: text} of each picture that the CSVs of a folder give."""
+    drawn = {"costs.svg": picture(medians(os.path.join(folder, "results.csv")))}
+    found = curves(os.path.join(folder, "curves.csv"))
+    for key, title, x, y in CURVES:
+        if key in found:
+            drawn[charts.file_of(key)] = charts.curve({"title": title, "x": x, "y": y, "lines": found[key]}, TITLES,
+                                                      key.startswith("interactive"))
+    return drawn
+
+
+def write_csv(path, fields, rows):
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        out = csv.writer(file, lineterminator="\n")
+        out.writerow(fields)
+        out.writerows(rows)
+
+
+def write_results(folder, results):
+    write_csv(os.path.join(folder, "results.csv"), FIELDS, headlines(results))
+    write_csv(os.path.join(folder, "curves.csv"), CURVE_FIELDS, (
+        (key, server, f"{at:g}", f"{value:.5g}") for key, *_ in CURVES if key in results.curves
+        for server, points in results.curves[key]["lines"].items() for at, value in points))
 
 
 def main():
-    folder, source = sys.argv[1:]
-    path = os.path.join(folder, "results.csv")
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(FIELDS)
-        out.writerows(headlines(Results.load(source)))
-    with open(os.path.join(folder, "costs.svg"), "w", encoding="utf-8") as file:
-        file.write(picture(medians(path)))
+    folder, *source = sys.argv[1:]
+    if source:
+        write_results(folder, Results.load(*source))
+    for name, text in pictures(folder).items():
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,9 @@
-"""The plots: bars for rows, lines for what grows, and distributions. Without matplotlib there are none."""
+"""The plots: bars for rows, lines for what grows, and distributions. Without matplotlib there are no bars."""
 
 import os
 
-from .results import OURS
+from . import charts
 from .stats import summary
-
-# One colour for each server in every plot; ours stands out, and all differ in grey, too.
-COLOURS = {"wrensshd": "#0b6e4f", "wrensshd-dynamic": "#7fb8a4", "tinysshd": "#e0a030", "dropbear": "#5b8fd9",
-           "openssh": "#8d6fb3", "openssh-aes128": "#b9a6d3", "openssh-aes256": "#d9cfe8",
-           "wrensshd-external": "#3f9a7c", "openssh-internal": "#6a4c96", "limit": "#333333"}
-SPARE = "#999999"
 
 # File, title, unit on the axis, and (row, label) of each group of bars. A row that was not measured leaves no gap.
 BARS = (
@@ -77,33 +71,20 @@ def _bars(pyplot, results, title, unit, groups):
         heights = [one["median"] for _, one in told]
         whiskers = [[one["median"] - one["min"] for _, one in told], [one["max"] - one["median"] for _, one in told]]
         axes.bar([at + (place - (len(names) - 1) / 2) * width for at, _ in told], heights, width * 0.92,
-                 yerr=whiskers, capsize=2, color=COLOURS.get(name, SPARE), label=results.titles[name],
+                 yerr=whiskers, capsize=2, color=charts.COLOURS.get(name, [charts.SPARE])[0], label=results.titles[name],
                  error_kw={"linewidth": 0.8, "ecolor": "#333333"})
     axes.set_xticks(range(len(shown)), [label for _, label in shown])
     _style(axes, title, unit)
     axes.set_ylim(bottom=0)
-    axes.legend(frameon=False, fontsize=8)
-    return figure
-
-
-def _lines(pyplot, results, curve, logarithmic):
-    figure, axes = pyplot.subplots(figsize=(7.2, 3.2))
-    for name, points in curve["lines"].items():
-        axes.plot([x for x, _ in points], [y for _, y in points], color=COLOURS.get(name, SPARE),
-                  marker="" if logarithmic else "o", markersize=3, linewidth=2 if name == OURS else 1.2,
-                  label=results.titles.get(name, name))
-    if logarithmic:
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
-    _style(axes, curve["title"], curve["y"])
-    axes.set_xlabel(curve["x"])
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="upper left", bbox_to_anchor=(1, 1))
     return figure
 
 
 def draw(results, folder):
     """False if there is no matplotlib."""
+    for key, curve in results.curves.items():
+        with open(os.path.join(folder, charts.file_of(key)), "w", encoding="utf-8") as file:
+            file.write(charts.curve(curve, results.titles, key.startswith("interactive")))
     try:
         import matplotlib
         matplotlib.use("Agg")
@@ -116,8 +97,4 @@ def draw(results, folder):
         if figure:
             _save(figure, folder, name)
             pyplot.close(figure)
-    for key, curve in results.curves.items():
-        figure = _lines(pyplot, results, curve, key.startswith("interactive"))
-        _save(figure, folder, key.replace(".", "-") + "-curve")
-        pyplot.close(figure)
     return True
