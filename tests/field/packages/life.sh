@@ -78,13 +78,18 @@ stop
 mkdir -p /etc/systemd/system/wrensshd.socket.d
 printf '[Socket]\nMaxConnections=16\n' >/etc/systemd/system/wrensshd.socket.d/override.conf
 touch $folder/user_ca.pub $folder/ed25519.pk.old
-# What a power cut may leave.
+# What a power cut may leave, and wrensshd-switch, if the old server did not start.
 touch $folder/.ed25519.sk.tmp
+printf '[Socket]\nListenStream=\nListenStream=2022\n' >/etc/systemd/system/wrensshd.socket.d/10-switch.conf
+mkdir -p /var/lib/wrensshd-switch /run/wrensshd-switch
+touch /var/lib/wrensshd-switch/old /run/wrensshd-switch/switch.sh
 check "is purged" dpkg -P wrensshd
 check "leaves the administrator's files and no key" left_in $folder 'ed25519.pk.old user_ca.pub '
 check "leaves nothing else but the administrator's change of a unit" same \
     "$(find /etc /usr /lib /var -name '*wrensshd*' ! -path '/var/lib/dpkg/*' | sort | tr '\n' ' ')" \
     "/etc/systemd/system/wrensshd.socket.d $folder "
+check "of which nothing is left but that change" left_in /etc/systemd/system/wrensshd.socket.d 'override.conf '
+check "leaves nothing of a switch" test ! -e /run/wrensshd-switch
 check "leaves its user, so that nobody gets its number" getent passwd wrensshd
 rm -r $folder /etc/systemd/system/wrensshd.socket.d
 
