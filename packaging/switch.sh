@@ -11,8 +11,9 @@
 # - Then the new socket is enabled before the old units are disabled.
 here=/run/wrensshd-switch     # the switch that is under way
 kept=/var/lib/wrensshd-switch # what --undo needs
-now=/run/systemd/system/wrensshd.socket.d/switching.conf
-lasting=/etc/systemd/system/wrensshd.socket.d/switch.conf
+# systemd sorts these files by name: ours comes last during the switch, and before the administrator's afterwards.
+now=/run/systemd/system/wrensshd.socket.d/zz-switching.conf
+lasting=/etc/systemd/system/wrensshd.socket.d/10-switch.conf
 openssh=/etc/ssh
 tinyssh=/etc/tinyssh
 dropbear=/etc/dropbear
@@ -99,14 +100,23 @@ conflict() # KIND
 listen() # ADDRESSES: a port, or an address with a port
 {
     printf '[Socket]\nListenStream=\n'
+    case " $1" in
+    *' [::]:'*) # this holds for all addresses of the unit
+        echo BindIPv6Only=ipv6-only
+        # shellcheck disable=SC2086 # a list of words
+        set -- "$(printf '%s\n' $1 | sed 's/^[0-9]*$/0.0.0.0:& [::]:&/')" ;;
+    esac
     for address in $1; do
         printf 'ListenStream=%s\n' "$address"
         case $address in
-        '[::]:'*) echo BindIPv6Only=ipv6-only ;;
+        '[::]:'* | 0.0.0.0:*) ;;
         *:*) echo FreeBind=yes ;;
         esac
     done
 }
+same_words() { [ "$(sorted "$1")" = "$(sorted "$2")" ]; }
+# shellcheck disable=SC2086 # a list of words
+sorted() { printf '%s\n' $1 | sort; } # WORDS
 load() # FILE: its text is the input
 {
     (umask 022 && write "$1") && systemctl daemon-reload
@@ -269,9 +279,23 @@ find_old()
     choose_ports
 }
 
+# Ends the script if wrensshd has the port already.
+nothing_to_do() # PORT
+{
+    for unit in wrensshd.socket wrensshd-listen.socket; do
+        active "$unit" || continue
+        # shellcheck disable=SC2046 # a list of words
+        has_word "$1" "$(ports_of $(addresses_of "$unit"))" || continue
+        say "Nothing to do: wrensshd has port $1 already, by $unit"
+        enabled "$unit" || say "After the next boot it would not: systemctl enable $unit"
+        exit 0
+    done
+}
+
 nothing_to_replace()
 {
     port=${wanted%% *}
+    nothing_to_do "${port:-22}"
     taker=$(taken_by "${port:-22}")
     [ -z "$wanted" ] ||
         fail "no OpenSSH, TinySSH or Dropbear under systemd has port ${wanted%% *}${taker:+: $taker has it}.${others:+ There is:$others}"
@@ -318,7 +342,8 @@ unit_words()
         }' | xargs -n 1 printf '%s\n'
 }
 
-# Sets program, keydir and pattern (of the files with keys); the flags go to a file, one on each line.
+# Sets program, keydir and patterns (of the files with keys). The flags go to two files: `flags` has a word on each line,
+# `parsed` a letter with its value.
 read_unit()
 {
     unit_words >"$here/words" 2>"$here/trouble" || fail "the command of wrensshd@.service can't be read: $(cat "$here/trouble")"
@@ -327,10 +352,31 @@ read_unit()
     { [ -x "$program" ] && [ "$keydir" != "$program" ]; } ||
         fail "wrensshd@.service has no usable command: systemctl cat wrensshd@.service"
     sed -e 1d -e '$d' "$here/words" | sed '${/^--$/d;}' >"$here/flags"
-    pattern=$(awk 'last == "-a" { print } { last = $0 }' "$here/flags" | tail -n 1)
-    pattern=${pattern:-.ssh/authorized_keys}
+    takes=$("$program" --help 2>&1 | sed '/^$/q' | grep -o -e '-[A-Za-z] [a-z]' | cut -c 2 | tr -d '\n')
+    awk -v "takes=$takes" '
+        letter { print letter, $0; letter = ""; next }
+        /^-./ {
+            for (i = 2; i <= length($0); i++) {
+                letter = substr($0, i, 1)
+                if (index(takes, letter)) {
+                    if (i == length($0)) next
+                    print letter, substr($0, i + 1)
+                    break
+                }
+                print letter
+            }
+            letter = ""
+        }' "$here/flags" >"$here/parsed"
+    patterns=$(values_of a | grep -v '^credential:')
+    patterns=${patterns:-.ssh/authorized_keys}
+    # The last one of these counts.
+    case $(sed -n '/^[qQv]$/p' "$here/parsed" | tail -n 1) in
+    q) fail "flag -q keeps logins out of the log, where the switch looks for them. Remove it from WRENSSHD_FLAGS in $defaults,
+or from the command of wrensshd@.service, until the switch is done" ;;
+    esac
 }
-has_flag() { grep -Eq -e "^-[A-Za-z]*$1" "$here/flags"; } # LETTER
+values_of() { sed -n "s/^$1 //p" "$here/parsed"; } # LETTER
+has_flag() { grep -Eq "^$1( |\$)" "$here/parsed"; } # LETTER
 
 try() # ARGUMENT...: wrensshd -T with the flags of the unit
 {
@@ -338,7 +384,7 @@ try() # ARGUMENT...: wrensshd -T with the flags of the unit
         set -- "$@" "$word"
     done <"$here/flags"
     # Its own limit is -t, as for a login.
-    limit=$(awk 'last == "-t" { print } { last = $0 }' "$here/flags")
+    limit=$(values_of t)
     case $limit in '' | *[!0-9]*) limit=60 ;; esac
     timeout $((limit + 30)) "$program" "$@" -T -- "$keydir"
 }
@@ -404,6 +450,7 @@ To serve with a new key all the same: -k$([ "$kind" != Dropbear ] || echo '. If 
 # ---- users and settings ----------------------------------------------------------------------------------------------
 
 found=0 # what -f is needed for
+where="in WRENSSHD_FLAGS of $defaults"
 trouble() { found=$((found + 1)); result "$@"; }
 
 expand() # PATTERN USER HOME
@@ -412,6 +459,25 @@ expand() # PATTERN USER HOME
     case $2$3 in *[\|\&\\]*) return ;; esac
     path=$(printf '%s\n' "$1" | sed -e "s|%u|$2|g" -e "s|%h|$3|g" -e 's|%%|%|g')
     case $path in /*) echo "$path" ;; *) echo "$3/$path" ;; esac
+}
+
+expand_each() # PATTERNS, one on each line; USER HOME
+{
+    while IFS= read -r pattern; do
+        expand "$pattern" "$2" "$3"
+    done <<END
+$1
+END
+}
+
+has_any() # FILES, one on each line
+{
+    while IFS= read -r file; do
+        [ ! -e "$file" ] || return 0
+    done <<END
+$1
+END
+    return 1
 }
 
 # Fields of wrensshd -T's lines that say what to do.
@@ -428,14 +494,27 @@ check_one() # USER
     fi
 }
 
-# All in one call, where wrensshd has -A. Its status says whether all, some or none could log in.
+# All in one call, where wrensshd has -A. A line is read from its begin, as a path may look like the end of another one.
 check_all()
 {
+    tab=$(printf '\t')
+    value='("[^"]*"|[^" ]*)'
     try -A >"$here/said" 2>&1
-    status=$?
-    sed 's/^/   /' "$here/said"
-    good=$(sed -n 's/.*event=login user=\([^ "]*\) .*verdict=acceptable.*/\1/p' "$here/said" | tr '\n' ' ')
-    [ $status = 0 ] || trouble "not everybody with keys could log in"
+    status=$? before=$found
+    sed -nE "s/^[^ ]+ event=login user=$value key=$value type=$value verdict=(acceptable|refused)( .*)?\$/\4$tab\1$tab\5/p
+        s/^[^ ]+ event=trouble (.*)/trouble$tab-$tab\1/p" "$here/said" >"$here/judged"
+    while IFS=$tab read -r verdict user words <&3; do
+        case $verdict in
+        acceptable)
+            result "ok: $user"
+            case $user in '"'*) ;; *) good="$good $user" ;; esac ;;
+        refused)
+            trouble "$user could not log in:"
+            result "   ${words# }" ;;
+        trouble) trouble "$words" ;;
+        esac
+    done 3<"$here/judged"
+    [ $status = 0 ] || [ $found != "$before" ] || trouble "wrensshd -T -A has failed: $(tail -n 1 "$here/said")"
 }
 
 check_users()
@@ -446,10 +525,11 @@ check_users()
     getent passwd >"$here/passwd"
     getent shadow | awk -F : '$2 != "" && $2 !~ /^[!*]/ { print $1 }' >"$here/passwords"
     while IFS=: read -r user _ _ _ _ home _ <&3; do
-        if [ -e "$(expand "$pattern" "$user" "$home")" ]; then
+        files=$(expand_each "$patterns" "$user" "$home")
+        elsewhere "$user" "$home"
+        if has_any "$files"; then
             [ -n "$all" ] || check_one "$user"
         else
-            elsewhere "$user" "$home"
             ! grep -qxF -e "$user" "$here/passwords" || without="$without $user"
         fi
     done 3<"$here/passwd"
@@ -458,15 +538,14 @@ check_users()
     [ -z "$without" ] || result "with a password and no key, so they can't log in any more:$without"
 }
 
-# Keys that the old server reads in other files.
+# Keys that the old server reads in files other than `files`.
 elsewhere() # USER HOME
 {
     for other in $(sshd_says authorizedkeysfile); do
         case $other in none) continue ;; esac
         file=$(expand "$other" "$1" "$2")
-        if [ -s "$file" ]; then
-            trouble "$1 has keys in $file, which wrensshd does not read. Flag -a of wrensshd@.service names another file"
-        fi
+        printf '%s\n' "$files" | grep -qxF -e "$file" || [ ! -s "$file" ] ||
+            trouble "$1 has keys in $file, which wrensshd does not read: flag -a $where names another file"
     done
 }
 
@@ -476,10 +555,11 @@ check_settings()
     [ "$kind" = OpenSSH ] || return
     step "sshd_config, which wrensshd does not read"
     before=$found
-    while read -r setting none letter; do
-        value=$(sshd_says "$setting" | tr '\n' ' ')
-        case $value in '' | "$none ") continue ;; esac
-        has_flag "$letter" || trouble "$setting $value: flag -$letter of wrensshd@.service, or see COMING-FROM-OPENSSH.md"
+    while read -r setting harmless letter; do
+        value=$(sshd_says "$setting" | tr '\n' ' ' | sed 's/ $//')
+        case $value in '' | "$harmless") continue ;; esac
+        [ "$letter" = - ] || ! has_flag "$letter" || continue
+        trouble "$setting $value:$([ "$letter" = - ] || echo " flag -$letter $where, or") see COMING-FROM-OPENSSH.md"
     done <<'END'
 allowgroups none g
 allowusers none g
@@ -490,13 +570,23 @@ chrootdirectory none e
 trustedusercakeys none c
 revokedkeys none R
 authorizedkeyscommand none a
+authorizedprincipalsfile none a
+authorizedprincipalscommand none a
+pubkeyauthentication yes -
+pubkeyauthoptions none -
 END
+    # One of its words is enough for a login: a list of methods.
+    methods=$(sshd_says authenticationmethods)
+    case " $methods " in
+    '  ' | ' any ' | *' publickey '*) ;;
+    *) trouble "authenticationmethods $methods: wrensshd asks for a key alone, see COMING-FROM-OPENSSH.md" ;;
+    esac
     case $(sshd_says permitrootlogin) in
-    no) has_flag r || trouble "permitrootlogin no: flag -r of wrensshd@.service" ;;
-    forced-commands-only) trouble "permitrootlogin forced-commands-only: has no counterpart" ;;
+    no) has_flag r || trouble "permitrootlogin no: flag -r $where" ;;
+    forced-commands-only) trouble "permitrootlogin forced-commands-only: see COMING-FROM-OPENSSH.md" ;;
     esac
     ! grep -Eiqs '^[[:space:]]*Match[[:space:]]' "$openssh/sshd_config" "$openssh"/sshd_config.d/*.conf ||
-        trouble "Match: has no counterpart, see COMING-FROM-OPENSSH.md"
+        trouble "Match: see COMING-FROM-OPENSSH.md"
     [ $found != "$before" ] || result "ok: nothing that matters"
 }
 
@@ -594,8 +684,19 @@ OpenSSH could not start again, so there would be no way back"
     done
     [ -z "$(ss -Hltn "sport = :$trial")" ] || fail "port $trial, for the trial, is taken by $(taken_by "$trial"): -p NUMBER chooses another one"
     own=$(addresses_of wrensshd.socket | tr '\n' ' ' | sed 's/ $//')
+    same_words "$own" "$addresses" || refuse_drop_ins
     journal=$(journal_end)
     [ -n "$journal" ] || fail "the journal can't be read, where logins would be seen: journalctl -n 1"
+}
+
+# After the next boot a file of the administrator's would win.
+refuse_drop_ins()
+{
+    for file in $(systemctl show -P DropInPaths wrensshd.socket); do
+        case $file in "$now" | "$lasting") continue ;; esac
+        ! grep -q '^[[:space:]]*ListenStream[[:space:]]*=' "$file" || fail "$file chooses the ports of wrensshd.socket.
+Remove its lines with ListenStream=, and call systemctl daemon-reload: this script gives it the ports of $kind"
+    done
 }
 
 state() # PHASE DEADLINE CURSOR
@@ -662,6 +763,12 @@ swap()
         fail "wrensshd.socket does not start; $kind is back. $(cat "$here/said")"
     }
     unlock
+    listens=$(addresses_of wrensshd.socket | tr '\n' ' ' | sed 's/ $//')
+    same_words "$listens" "$addresses" || [ -n "$force" ] || {
+        back || fail "wrensshd listens on $listens, not on $addresses, and $kind does not start: systemctl status $old"
+        fail "wrensshd listened on $listens, not on $addresses; $kind is back. systemctl cat wrensshd.socket shows which file
+chooses them. To switch all the same: -f"
+    }
     result "ok: $kind is stopped, and comes back in $seconds seconds"
 }
 
@@ -672,23 +779,36 @@ confirm()
     result "    $(command_to_try "${ports%% *}")"
     trap '' HUP
     trap 'back; exit 1' INT TERM
+    why="nobody has logged in on port $ports"
     { await_login "$journal" "$ports" "$deadline" && keep; } || {
         ended
-        back || fail "nobody has logged in, and $kind does not start; systemd goes on trying: systemctl status $old"
+        back || fail "$why, and $kind does not start; systemd goes on trying: systemctl status $old"
         refusals "$journal" >&2
-        fail "nobody has logged in on port $ports: $kind is back"
+        fail "$why: $kind is back"
     }
+}
+
+# The new server is enabled, with its ports. Standard error says what has failed.
+make_lasting()
+{
+    { cat "$here/pending" && echo "switched=$(date)"; } | write "$kept/old" || return 1
+    same_words "$addresses" "$own" || listen "$addresses" | load "$lasting" || return 1
+    sync
+    systemctl -q enable wrensshd.socket
 }
 
 # Makes the switch last. It counts from the moment when `pending` is gone; before that the timer takes all of it back.
 keep()
 {
     trap '' INT TERM
-    lock && [ -e "$here/pending" ] || return 1
-    { cat "$here/pending" && echo "switched=$(date)"; } | write "$kept/old" || { unlock; return 1; }
-    [ "$addresses" = "$own" ] || listen "$addresses" | load "$lasting" || { unlock; return 1; }
-    sync
-    systemctl -q enable wrensshd.socket || { unlock; return 1; }
+    why="$who has logged in, but"
+    lock || { why="$why $here can't be locked"; return 1; }
+    [ -e "$here/pending" ] || return 1
+    make_lasting 2>"$here/trouble" || {
+        why="$why that could not be made to last ($(tr '\n' ' ' <"$here/trouble" | sed 's/ $//'))"
+        unlock
+        return 1
+    }
     # shellcheck disable=SC2046 # a list of words
     systemctl -q disable $(field enabled "$here/pending") || result "$old can't be disabled: systemctl disable $old"
     rm -f "$here/pending"
@@ -771,7 +891,7 @@ import_key
 check_settings
 check_users
 if [ $found != 0 ] && [ -z "$force" ]; then
-    fail "$found of these need your decision. Mend them, or go on with -f; nothing was changed but the host key in $keydir"
+    fail "not ok: $found of the lines above. Repair that, or go on all the same with -f; nothing was changed but the host key in $keydir"
 fi
 try_it
 swap

@@ -11,7 +11,7 @@ import pytest
 
 from daemon import SLOWNESS, run
 from recipes import PACKAGING
-from site_setup import PROJECT
+from site_setup import PROJECT, find_daemon
 from whole_files import read_text, write
 
 pytestmark = pytest.mark.slow
@@ -61,13 +61,16 @@ is-active) [ -e "active/$1" ] || status=3 ;;
 is-enabled) if [ -e "enabled/$1" ]; then echo enabled; else echo disabled; status=1; fi ;;
 daemon-reload)
     rm -f loaded/*
-    cp run/systemd/system/wrensshd.socket.d/switching.conf loaded/now 2>/dev/null
-    cp etc/systemd/system/wrensshd.socket.d/switch.conf loaded/lasting 2>/dev/null ;;
+    cp run/systemd/system/wrensshd.socket.d/zz-switching.conf loaded/now 2>/dev/null
+    cp etc/systemd/system/wrensshd.socket.d/10-switch.conf loaded/lasting 2>/dev/null ;;
 show)
     case $2 in
     MainPID) echo 42 ;;
-    BindIPv6Only) echo both ;;
-    Listen) if [ "$3" = wrensshd.socket ]; then echo '[::]:22 (Stream)'; else sed 's/$/ (Stream)/' "ports/$3"; fi ;;
+    BindIPv6Only) grep -hs BindIPv6Only=ipv6-only loaded/* | sed 1q | cut -d = -f 2 ;;
+    Listen)
+        if [ "$3" = wrensshd.socket ]; then (cat active/wrensshd.socket 2>/dev/null || listens; cat more 2>/dev/null) | xargs -n 1; else cat "ports/$3"; fi |
+            sed 's/^[0-9]*$/[::]:&/; s/$/ (Stream)/' ;;
+    DropInPaths) cat drop-ins 2>/dev/null ;;
     esac ;;
 cat) [ ! -e no_units ] || exit 1; cat unit ;;
 esac
@@ -125,6 +128,8 @@ echo "$*" >>checks
 echo "wrensshd[1]: event=login user=$user key=SHA256:abc type=- verdict=acceptable line=1"
 """
 
+HELP = "usage: wrensshd [-qQvlr] [-x name=command]... [-e command] [-a file]\n                [-t seconds] [-g group] keydir\n\n"
+
 MAKEKEY = r"""#!/bin/sh
 for word; do keydir=$word; done
 mkdir -p "$keydir"
@@ -166,7 +171,7 @@ class Host:
                            ("timeout", '#!/bin/sh\nshift\nexec "$@"\n'),
                            ("getent", "#!/bin/sh\ncat {0}/$1\n"), ("sshd", "#!/bin/sh\n[ $1 = -t ] || cat {0}/sshd_config\n")):
             write(self.path("bin/" + name), stub.format(self.folder), mode=0o755)
-        for name, text in (("uptime", "1000.00 1.00\n"), ("logins", "2222 22"), ("line", LINE), ("help", "  -T\n"),
+        for name, text in (("uptime", "1000.00 1.00\n"), ("logins", "2222 22"), ("line", LINE), ("help", HELP + "  -T\n"),
                            ("ports/" + unit, addresses.replace(" ", "\n") + "\n"), ("active/" + unit, addresses),
                            ("enabled/" + unit, ""), ("etc/ssh/ssh_host_ed25519_key", "AAAAhost"), ("good/ann", ""),
                            ("home/ann/.ssh/authorized_keys", "key"), ("shadow", "ann:!:1\nbob:$y$:1\n"),
@@ -450,7 +455,11 @@ def test_refusals(host):
     refuses("unsafe mode")
     refuses("nobody could log in", "-f")
     host.write("good/ann")
-    for line, words in (("permitrootlogin no", "flag -r"), ("allowgroups staff", "flag -g"), ("trustedusercakeys /ca", "flag -c")):
+    for line, words in (("permitrootlogin no", "flag -r"), ("allowgroups staff", "flag -g"), ("trustedusercakeys /ca", "flag -c"),
+                        ("authorizedprincipalsfile /etc/ssh/principals/%u", "flag -a"), ("authorizedprincipalscommand /bin/p", "flag -a"),
+                        ("pubkeyauthentication no", "pubkeyauthentication no: see"), ("pubkeyauthoptions verify-required", "options verify"),
+                        ("authenticationmethods publickey,password", "a key alone"),
+                        ("authenticationmethods password keyboard-interactive", "a key alone")):
         host.write("sshd_config", line + "\n")
         refuses(words)
     host.write("sshd_config", f"authorizedkeysfile {host.folder}/keys.%u\n")
@@ -459,6 +468,15 @@ def test_refusals(host):
     host.write("sshd_config", "port 22\n")
     host.write("bin/sshd", "#!/bin/sh\necho line 7 >&2\nexit 255\n")
     refuses("line 7")
+
+
+@pytest.mark.parametrize("methods", ["any", "publickey", "publickey,password publickey"])
+def test_harmless_settings(host, methods):
+    """Settings with which wrensshd agrees are no trouble."""
+    host.write("sshd_config", f"permitrootlogin without-password\npubkeyauthentication yes\npubkeyauthoptions none\n"
+                              f"authorizedprincipalsfile none\nauthenticationmethods {methods}\n")
+    done = host.switch()
+    assert done.returncode == 0 and "ok: nothing that matters" in done.stdout, done.stdout + done.stderr
 
 
 def test_no_systemd(host):
@@ -476,6 +494,72 @@ def test_no_server(host):
     assert "port 22 belongs to sshd" in host.switch().stderr
 
 
+@pytest.mark.parametrize("unit", [NEW, "wrensshd-listen.socket"])
+def test_done_already(host, unit):
+    """If wrensshd has the port already, there is nothing to stop by hand."""
+    os.unlink(host.path("active/" + OLD))
+    host.write("active/" + unit, "22")
+    host.write("ports/" + unit, "22\n")
+    done = host.switch()
+    assert done.returncode == 0 and f"wrensshd has port 22 already, by {unit}" in done.stdout, done.stdout + done.stderr
+    assert f"systemctl enable {unit}" in done.stdout
+    host.write("enabled/" + unit)
+    assert "systemctl enable" not in host.switch().stdout
+    done = host.switch("-P", "2022")
+    assert done.returncode == 1 and "has port 2022" in done.stderr
+
+
+def test_six_and_both(tmp_path):
+    """An address that is only IPv6 does not take IPv4 from a port that has both."""
+    host = Host(tmp_path / "host", "0.0.0.0:22 [::]:22 [::]:2023")
+    host.write("logins", "2222 0.0.0.0:22 22")
+    done = host.switch("-P", "22", "-P", "2023")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert read_text(host.path("etc/systemd/system/wrensshd.socket.d/10-switch.conf")).split() == [
+        "[Socket]", "ListenStream=", "BindIPv6Only=ipv6-only", "ListenStream=0.0.0.0:22", "ListenStream=[::]:22", "ListenStream=[::]:2023"]
+
+
+def test_other_addresses(host):
+    """wrensshd must listen where the old server did. Else that comes back at once, unless the administrator agrees."""
+    host.write("more", "2022\n")
+    done = host.switch()
+    assert done.returncode == 1 and "wrensshd listened on 22 2022, not on 22; OpenSSH is back" in done.stderr, done.stdout + done.stderr
+    host.assert_old()
+    done = host.switch("-f")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_ports_of_the_administrator(tmp_path):
+    """The file that makes the switch last comes before the administrator's own. One of those that would take the port away
+    at the next boot is named before anything changes."""
+    host = Host(tmp_path / "host", "0.0.0.0:2022 [::]:2022")
+    drop_in = host.path("override.conf")
+    host.write("override.conf", "[Socket]\nMaxConnections=9\n")
+    host.write("drop-ins", drop_in + " ")
+    host.write("logins", "2222 2022")
+    done = host.switch()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert os.listdir(host.path("etc/systemd/system/wrensshd.socket.d")) == ["10-switch.conf"]
+    host.switch("-u")
+    assert host.servers("2022") == {OLD} == host.enabled()
+    host.write("override.conf", "[Socket]\nListenStream=\nListenStream=2200\n")
+    done = host.switch("-f")
+    assert done.returncode == 1 and f"{drop_in} chooses the ports of wrensshd.socket" in done.stderr, done.stdout + done.stderr
+    assert host.servers("2022") == {OLD} == host.enabled()
+
+
+def test_can_not_last(host):
+    """A switch that a login has confirmed, and that can't be made to last, says why it goes back."""
+    systemctl = read_text(host.path("bin/systemctl"))
+    write(host.path("bin/systemctl"), systemctl.replace(
+        "enable) for unit; do ", "enable) for unit; do [ $unit != wrensshd.socket ] || { echo 'Read-only file system' >&2; exit 1; }; "))
+    done = host.switch()
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "ann has logged in, but that could not be made to last (Read-only file system): OpenSSH is back" in done.stderr
+    assert "nobody has logged in" not in done.stderr
+    host.assert_old()
+
+
 def test_three_ports(tmp_path):
     """wrensshd takes those that are named, and says that the others will be closed."""
     host = Host(tmp_path / "host", "0.0.0.0:22 [::]:22 0.0.0.0:2022 192.0.2.1:2023")
@@ -484,7 +568,7 @@ def test_three_ports(tmp_path):
     host.write("logins", "2222 2023")
     done = host.switch("-P", "22", "-P", "2023")
     assert done.returncode == 0 and "closed after the switch: port 2022" in done.stdout, done.stdout + done.stderr
-    assert read_text(host.path("etc/systemd/system/wrensshd.socket.d/switch.conf")).split() == [
+    assert read_text(host.path("etc/systemd/system/wrensshd.socket.d/10-switch.conf")).split() == [
         "[Socket]", "ListenStream=", "ListenStream=22", "ListenStream=192.0.2.1:2023", "FreeBind=yes"]
     host.switch("-u")
     host.assert_old()
@@ -579,15 +663,96 @@ def test_flags_of_the_unit(host):
                                          f"{host.folder}/etc/wrensshd\n")
 
 
-def test_all_users_at_once(host):
-    """A wrensshd that has -A checks all users in one call, and its status counts."""
-    host.write("help", "  -T, -A  serve nobody\n")
-    assert host.switch().returncode == 1
-    host.assert_old()
-    host.write("good/all")
+def check_all(host, *lines, status):
+    """The outcome of a switch with a wrensshd that has -A, and writes these lines."""
+    host.write("help", HELP + "  -T, -A  serve nobody\n")
+    host.write("report", "".join(f"wrensshd[1]: {line}\n" for line in lines))
+    write(host.path("bin/wrensshd"), WRENSSHD.format(host.folder).replace("user=all ;;", f"cat report; exit {status} ;;"), mode=0o755)
+    return host.switch()
+
+
+GOOD = "event=login user=ann key=SHA256:abc type=- verdict=acceptable authkeys=/home/ann/.ssh/authorized_keys line=1"
+
+
+def test_attached_values(host):
+    """The value of a flag may follow its letter in the same word. Letters within a value are no flags."""
+    host.write("sshd_config", "permitrootlogin no\nallowgroups staff\nauthorizedkeysfile .ssh/authorized_keys\n")
+    host.write("unit", f"[Service]\nExecStart={host.folder}/bin/wrensshd -vxrsync=/usr/bin/g -t30 -a{host.folder}/keys/%%u -- "
+                       f"{host.folder}/etc/wrensshd\n")
+    os.makedirs(host.path("keys"))
+    host.write("keys/bob", "key")
+    host.write("good/bob")
     done = host.switch()
-    assert done.returncode == 0 and "user=all key=SHA256:abc type=- verdict=acceptable" in done.stdout
-    host.assert_new()
+    assert done.returncode == 1 and "3 of the lines" in done.stderr, done.stdout + done.stderr
+    for words in ("permitrootlogin no: flag -r", "allowgroups staff: flag -g", f"ann has keys in {host.folder}/home/ann/.ssh/authorized_keys",
+                  "ok: bob"):
+        assert words in done.stdout
+    host.write("bin/timeout", '#!/bin/sh\necho "$1" >>{0}/limits\nshift\nexec "$@"\n'.format(host.folder))
+    host.write("unit", read_text(host.path("unit")).replace("-vx", "-rvgstaff -x"))
+    done = host.switch()
+    assert "1 of the lines" in done.stderr and "flag -r" not in done.stdout and "flag -g" not in done.stdout, done.stdout + done.stderr
+    assert read_text(host.path("limits")).split() == ["60"]
+
+
+def test_several_files_of_keys(host):
+    """A user may have keys in any file that -a names. Credentials are for each machine's own host."""
+    host.write("unit", f"[Service]\nExecStart={host.folder}/bin/wrensshd -a credential:ssh.keys.%%u -a .ssh/authorized_keys -a {host.folder}/keys/%%u "
+                       f"{host.folder}/etc/wrensshd\n")
+    host.write("sshd_config", f"authorizedkeysfile .ssh/authorized_keys {host.folder}/keys/%u .ssh/authorized_keys2\n")
+    os.makedirs(host.path("keys"))
+    host.write("keys/bob", "key")
+    host.write("good/bob")
+    done = host.switch()
+    assert done.returncode == 0 and "ok: ann\n   ok: bob" in done.stdout and "password" not in done.stdout, done.stdout + done.stderr
+    host.switch("-u")
+    os.makedirs(host.path("home/bob/.ssh"))
+    host.write("home/bob/.ssh/authorized_keys2", "key")
+    done = host.switch()
+    assert done.returncode == 1 and f"bob has keys in {host.folder}/home/bob/.ssh/authorized_keys2" in done.stdout
+    # After credentials alone wrensshd reads the usual file.
+    host.write("unit", f"[Service]\nExecStart={host.folder}/bin/wrensshd -a credential:ssh.keys.%%u {host.folder}/etc/wrensshd\n")
+    assert "ok: ann" in host.switch().stdout
+
+
+def test_letters_of_the_help():
+    """The flags that take a value are read from the daemon's own help."""
+    done = run([find_daemon(), "--help"])
+    usage = re.findall(r"-(\w) [a-z]", done.stdout.split("\n\n")[0])
+    assert set(usage) >= set("acRexNgUGtiMkmu")
+    functions = read_text(SCRIPT).split("# ---- the command line")[0]
+    line = next(line.strip() for line in functions.splitlines() if line.strip().startswith("takes="))
+    got = run(["sh", "-c", f'program={find_daemon()}; {line}; echo "$takes"'])
+    assert sorted(got.stdout.strip()) == sorted(usage)
+
+
+@pytest.mark.parametrize("flags, hides", [("-q", True), ("-rq", True), ("-v -q", True), ("-qv", False), ("-q -Q", False), ("-g q", False),
+                                          ("-gq", False)])
+def test_hidden_logins(host, flags, hides):
+    """Without logins in the log each switch would go back: it says so before it begins, and -f changes nothing about that."""
+    os.makedirs(host.path("etc/default"))
+    host.write("etc/default/wrensshd", f"WRENSSHD_FLAGS='{flags}'\n")
+    host.write("unit", f"[Service]\nExecStart={host.folder}/bin/wrensshd $WRENSSHD_FLAGS {host.folder}/etc/wrensshd\n")
+    done = host.switch("-f")
+    assert (done.returncode == 1 and "flag -q keeps logins out of the log" in done.stderr) == hides, done.stdout + done.stderr
+    assert host.servers() == {OLD if hides else NEW}
+
+
+def test_all_users_at_once(host):
+    """A wrensshd that has -A checks all users in one call. Each has a line, as without -A, and those who could not log in a
+    remedy."""
+    done = check_all(host, GOOD, 'event=check accounts=1 acceptable=1 result="a login could work"', status=0)
+    assert done.returncode == 0 and "\n   ok: ann\n" in done.stdout, done.stdout + done.stderr
+    assert "event=" not in done.stdout and "ssh -p 2222 ann@" in done.stdout
+    host.switch("-u")
+    remedy = 'reason="unsafe mode" path="/home/x verdict=acceptable /y" remedy="chmod go-w"'
+    done = check_all(host, GOOD, f'event=login user="a b" key=- type=- verdict=refused {remedy}', status=99)
+    assert done.returncode == 1 and "1 of the lines above" in done.stderr, done.stdout + done.stderr
+    assert f'\n   "a b" could not log in:\n      {remedy}\n' in done.stdout and 'ok: "a b"' not in done.stdout
+    done = check_all(host, GOOD, 'event=trouble what="not looked at from this account on" reason=bob remedy="raise -t"', status=99)
+    assert done.returncode == 1 and 'what="not looked at from this account on" reason=bob' in done.stdout
+    done = check_all(host, GOOD, status=111)
+    assert done.returncode == 1 and "wrensshd -T -A has failed: " in done.stdout
+    host.assert_old()
 
 
 def test_a_forged_cursor(host):

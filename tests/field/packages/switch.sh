@@ -51,6 +51,8 @@ as_before() {
     same "$(servers_of)" "$before" && answers "$software" && knows && no_timers &&
         test ! -e /run/systemd/system/wrensshd.socket.d -a ! -e /etc/systemd/system/wrensshd.socket.d
 }
+# The same without the package.
+has_port_again() { answers "$software" && knows && no_timers && enabled_now ssh.service; }
 servers_of() {
     for unit in $units wrensshd.socket; do
         printf '%s ' "$unit" "$(systemctl is-active "$unit")" "$(systemctl is-enabled "$unit" 2>/dev/null)"
@@ -62,6 +64,7 @@ switched() {
             { isnt is "$unit" active && isnt enabled_now "$unit"; } || { echo "$unit"; return 1; }
         done
 }
+ports_are() { same "$(systemctl show -P Listen wrensshd.socket)" "[::]:$1 (Stream)"; }
 enabled_now() { same "$(state_of "$1")" enabled; }
 is() { same "$(systemctl is-active "$1")" "$2"; }
 
@@ -140,8 +143,20 @@ first)
     logs_in_at 2022
     check "a login makes it last" ends_with 0
     check "says which are closed" shows "closed after the switch: port 22"
+    check "the port is in a file that comes before the administrator's" ports_are 2022
+    printf '[Socket]\nListenStream=\nListenStream=2200\n' >/etc/systemd/system/wrensshd.socket.d/override.conf
+    systemctl daemon-reload
+    check "who can change it afterwards" ports_are 2200
+    rm /etc/systemd/system/wrensshd.socket.d/override.conf
+    systemctl daemon-reload
     check "goes back" wrensshd-switch -u
     check "OpenSSH has it" answers OpenSSH
+    mkdir -p /etc/systemd/system/wrensshd.socket.d
+    printf '[Socket]\nListenStream=\nListenStream=2200\n' >/etc/systemd/system/wrensshd.socket.d/override.conf
+    systemctl daemon-reload
+    check "but not before" says "override.conf chooses the ports" wrensshd-switch -P 2022
+    rm -r /etc/systemd/system/wrensshd.socket.d
+    systemctl daemon-reload
     port=22
     rm /etc/ssh/sshd_config.d/ports.conf
     systemctl restart ssh.service
@@ -154,6 +169,12 @@ first)
     wrensshd-makekey /tmp/other >/dev/null
     cp -a /etc/wrensshd /tmp/wrensshd
     cp -a /tmp/other/. /etc/wrensshd/
+    echo "AuthenticationMethods publickey,password" >/etc/ssh/sshd_config.d/methods.conf
+    check "two methods for each login" says "a key alone" wrensshd-switch
+    rm /etc/ssh/sshd_config.d/methods.conf
+    echo 'WRENSSHD_FLAGS="-rq"' >/etc/default/wrensshd
+    check "the log has no logins" says "flag -q keeps logins out" wrensshd-switch
+    echo WRENSSHD_FLAGS= >/etc/default/wrensshd
     check "another host key is there" says "another host key" wrensshd-switch
     rm -r /etc/wrensshd
     cp -a /tmp/wrensshd /etc/wrensshd
@@ -202,6 +223,25 @@ enabled)
     systemctl enable --now dropbear.service >/dev/null 2>&1
     whole_life dropbear dropbear.service
     systemctl disable --now dropbear.service >/dev/null 2>&1
+
+    echo "Debian $VERSION_ID: the package is removed"
+    rm -r /etc/wrensshd /root/known_hosts # the keys of the server before
+    systemctl enable --now ssh.service >/dev/null 2>&1
+    begun OpenSSH ssh.service ssh.socket
+    check "switches" begin -n 60
+    check "removed while it waits: is removed" dpkg -r wrensshd
+    check "removed while it waits: $software has its port" has_port_again
+    patiently gone
+    dpkg -i /packages/wrensshd.deb >/dev/null
+    check "switches" begin -n 60
+    logs_in_at 22
+    check "a login makes it last" ends_with 0
+    check "is removed" dpkg -r wrensshd
+    check "$software has its port" has_port_again
+    check "is purged" dpkg -P wrensshd
+    check "leaves nothing of the switch" isnt test -e /var/lib/wrensshd-switch -o -e /run/wrensshd-switch
+    dpkg -i /packages/wrensshd.deb >/dev/null
+    systemctl disable --now ssh.service >/dev/null 2>&1
 
     check "no server: says how to start wrensshd" says "systemctl start wrensshd.socket" wrensshd-switch
     ;;
