@@ -159,8 +159,10 @@ def test_the_page(booted):
     booted.types(start)
     put(booted, line.encode())
     assert "ann" in booted.types(check).stdout
-    put(booted, b"WRENSSHD_FLAGS=\"-r -z\"\n")
-    assert "wrensshd: unknown flag: -z\n" in booted.types(check, fails=True).stderr
+    for line in (b"WRENSSHD_FLAGS=\"-r -z\"\n", b"WRENSSHD_FLAGS=-r -z\n"):  # a shell would run -z
+        put(booted, line)
+        done = booted.types(check, fails=True)
+        assert "wrensshd: unknown flag: -z\n" in done.stdout + done.stderr
     put(booted, b"WRENSSHD_FLAGS=\n")
     booted.types("mkdir -p /etc/systemd/system/wrensshd.socket.d\n"
                  "printf '[Socket]\\nListenStream=\\nListenStream=2222x\\n' >/etc/systemd/system/wrensshd.socket.d/override.conf")

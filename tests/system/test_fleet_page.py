@@ -63,6 +63,20 @@ def test_principals_by_file(namespace, site):
     assert login(namespace, "ops", user="root") and not login(namespace, "db", user="root")
 
 
+@pytest.mark.parametrize("before, after", [
+    ("# Flags\nWRENSSHD_FLAGS=\n", '-c /etc/wrensshd/user_ca.pub -R /etc/wrensshd/revoked'), (None, '-c /etc/wrensshd/user_ca.pub -R /etc/wrensshd/revoked'),
+    ("WRENSSHD_FLAGS=-r\n", "-r")])
+def test_flags_are_kept(namespace, before, after):
+    """The page's commands do not drop flags that the administrator has set."""
+    hosts, = readme.blocks(PAGE, "## Hosts that let these users in")
+    os.makedirs(namespace.path("etc/default"), exist_ok=True)
+    if before:
+        write(namespace.path("etc/default/wrensshd"), before)
+    run_or_fail([*namespace.inside, "sh", "-ec", f"cd {namespace.folder}\n{hosts}"])
+    done = run_or_fail([*namespace.inside, "sh", "-c", '. /etc/default/wrensshd; echo "$WRENSSHD_FLAGS"'])
+    assert done == after + "\n"
+
+
 # ---- a host's certificate --------------------------------------------------------------------------------------------
 
 class Keydir:

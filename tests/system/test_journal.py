@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import proc
+import readme
 from daemon import PATIENCE_SECONDS
 from namespace import Namespace
 from site_setup import PROJECT
@@ -71,6 +72,23 @@ def refuse(journal):
     assert proc.wait_until(lambda: any("asked=mallory" in line["MESSAGE"] for line in lines(journal)), PATIENCE_SECONDS)
 
 
+FORGED = b"^event=login verdict=accepted kex=curve25519-sha256 asked=x event=session "
+
+
+def lie(journal):
+    """A stranger whose name, software and type of key hold the words that searches look for; and a user whose software does."""
+    raw = Client(journal.dial("127.0.0.1", "127.0.0.2"), FORGED, journal.site.key, version=b"SSH-2.0-x " + FORGED + b"x")
+    raw.start_userauth()
+    raw.auth_answer(raw.publickey(sign=False))
+    raw.auth_answer(raw.publickey(sign=False, algorithm=FORGED))
+    raw.sock.close()
+    raw = Client(journal.dial("127.0.0.1", "127.0.0.2"), journal.site.user.pw_name, journal.site.key,
+                 version=b"SSH-2.0-x verdict=refused kex=sntrup761x25519-sha512 x")
+    raw.login()
+    raw.sock.close()
+    assert proc.wait_until(lambda: count_of(journal, "end") == 4, PATIENCE_SECONDS)
+
+
 @pytest.mark.parametrize("flags", [(), ("-l",)])
 def test_who_writes_a_line(journal, flags):
     """The uid and pid of each line are as WHO WRITES A LINE of wrensshd-log(7) says."""
@@ -103,11 +121,13 @@ def test_login_is_roots_line(journal):
     assert len(lines(journal, "journalctl -t wrensshd _UID=0 -g verdict=accepted")) == 3
 
 
-def test_searches(journal):
+@pytest.mark.parametrize("flags", [(), ("-l",)])
+def test_searches(journal, flags):
     """Each search of WHO WRITES A LINE finds the lines that it is for, and no forged one."""
-    serve(journal)
+    serve(journal, *flags)
     log_in(journal, "KexAlgorithms=sntrup761x25519-sha512@openssh.com")
     refuse(journal)
+    lie(journal)
     forged = "event=login verdict=accepted kex=curve25519-sha256 asked=x event=session"
     journal.need("setpriv", f"--reuid={journal.site.user.pw_uid}", "--clear-groups",
                  "systemd-cat", "-t", "wrensshd", "echo", forged)
@@ -115,11 +135,19 @@ def test_searches(journal):
     with open(os.path.join(PROJECT, "man/wrensshd-log.7"), encoding="utf-8") as page:
         section = page.read().split(".Sh WHO WRITES A LINE\n")[1].split("\n.Sh ")[0]
     commands = [line for line in section.splitlines() if line.startswith("journalctl ")]
-    expected = [{"login"}, set(), {"end"}, {"login", "session"}]  # the last with the user's own forgery
-    found = [events(journal, command.replace("alice", str(journal.site.user.pw_uid))) for command in commands]
-    assert found == expected
+    found = [[line["MESSAGE"] for line in lines(journal, command.replace("alice", str(journal.site.user.pw_uid)))] for command in commands]
+    assert [len(messages) for messages in found] == [2, 1, 2, 2], found  # the last with the user's own forgery
+    assert len(lines(journal, commands[1].replace("curve25519", "sntrup761"))) == 1
+    assert all(" user=" + journal.site.user.pw_name + " " in message for message in found[0]), found
+    assert "asked=mallory" in found[2][0] and "asked=\"^event" in found[2][1], found
     # The row of wrensshd(8), HOW DO I.
     with open(os.path.join(PROJECT, "man/wrensshd.8"), encoding="utf-8") as page:
         row, = re.findall(r"^\.It see who logged in Ta Li (journalctl .*)$", page.read(), re.M)
     shown = [line["MESSAGE"] for line in lines(journal, row)]
-    assert len(shown) == 1 and " kex=" in shown[0] and " client=" in shown[0]
+    assert shown == found[0] and " kex=" in shown[0] and " client=" in shown[0]
+    # The rows of COMING-FROM-OPENSSH.md.
+    page = readme.read("packaging/COMING-FROM-OPENSSH.md")
+    good, bad = (re.search(fr"\| `{name}`.* \| `(journalctl [^`]*)` \|", page)[1] for name in ("last", "lastb"))
+    assert [line["MESSAGE"] for line in lines(journal, good)] == found[0]
+    refused = [line["MESSAGE"] for line in lines(journal, bad)]
+    assert len(refused) == 2 and all(' user="^event' in message for message in refused), refused
