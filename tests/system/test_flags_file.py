@@ -13,6 +13,7 @@ import readme
 from daemon import PATIENCE_SECONDS, run
 from guest import Guest
 from recipes import PACKAGING, words_of
+from site_setup import run_or_fail
 from whole_files import read_text, write
 
 SOCKETS = {"wrensshd.socket": "systemctl stop wrensshd-listen.socket wrensshd-listen.service",
@@ -219,6 +220,14 @@ def test_units(name):
     first = lines.index("Environment=WRENSSHD_FLAGS=")
     assert lines.index("EnvironmentFile=-/etc/default/wrensshd") > first
     assert len([line for line in lines if re.match("ExecStart=.*/wrensshd [$]WRENSSHD_FLAGS /etc/wrensshd$", line)]) == 1
+
+
+def test_the_drop_in_for_cloud_init(tmp_path):
+    """The page's command line for images of clouds has the flags, too."""
+    commands = readme.blocks("packaging/COMING-FROM-OPENSSH.md", "## cloud-init")[0].replace("/etc/systemd", f"{tmp_path}/systemd")
+    run_or_fail(["sh", "-ec", "systemctl() { :; }; rm() { :; }\n" + commands])
+    lines = read_text(tmp_path / "systemd/system/wrensshd@.service.d/cloud.conf").splitlines()
+    assert lines == ["[Service]", "ExecStart=", "ExecStart=/usr/local/sbin/wrensshd $WRENSSHD_FLAGS /etc/ssh"]
 
 
 def test_debian_has_the_file():
