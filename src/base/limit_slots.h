@@ -56,7 +56,7 @@
  * default of tcpserver, never fills its slots here, and a queue in front of it must move. Any
  * client that is there has sent its identification line by then. From its first byte on it has the
  * whole time: 60 clients at once on a busy machine took 20 s. The fourth number: so often each
- * looks. */
+ * looks. The time counts from our greeting, for which a busy machine may need long. */
 #define LIMIT_SILENT_FEW     8
 #define LIMIT_SILENT_MANY    24
 #define LIMIT_SILENT_MS      2000

@@ -100,9 +100,9 @@ static void evict(struct monitor *monitor, const char *reason)
     }
 }
 
-/* While many clients are silent, each must send something soon. A client that has sent something
- * gets the whole time, as it or this machine may be slow. So does a client whose bytes the kernel
- * does not count. */
+/* While many clients are silent, each must send something soon after our greeting. A client that
+ * has sent something gets the whole time, as it or this machine may be slow. So does a client whose
+ * bytes the kernel does not count. A greeting that the client keeps from being sent counts. */
 static void judge_silence(struct monitor *monitor)
 {
     const int64_t now_ms = clock_now_ms();
@@ -115,8 +115,11 @@ static void judge_silence(struct monitor *monitor)
         monitor->silence_ms = INT64_MAX;
         return;
     }
+    if (out == 0 && !tcp_waits(monitor->connection)) {
+        monitor->greeted_ms = now_ms; /* at the earliest */
+    }
     monitor->silence_ms = now_ms + LIMIT_SILENT_LOOK_MS;
-    if (now_ms - monitor->started_ms >= admission_silence_ms(monitor->admission, most_ms)) {
+    if (now_ms - monitor->greeted_ms >= admission_silence_ms(monitor->admission, most_ms)) {
         evict(monitor, "client is silent, and so are many others");
     }
 }

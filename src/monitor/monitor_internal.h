@@ -313,6 +313,7 @@ struct monitor {
     bool idle;           /* the last poll(2) timed out */
     bool just_logged_in; /* no turn since the login */
     int64_t started_ms;
+    int64_t greeted_ms;  /* our greeting was not sent earlier */
     int64_t silence_ms;  /* when a client without a key exchange is judged, or INT64_MAX */
     int64_t deadline_ms; /* of the login; then of the longest life, or INT64_MAX */
     unsigned signatures;
@@ -389,5 +390,8 @@ void ending_log(const struct monitor *monitor);
  * retransmissions. The end of a direction may count as one byte. Returns false if `fd` is not a TCP
  * socket, and on kernels before Linux 4.1. */
 bool tcp_bytes(uint64_t *received, uint64_t *sent, int fd);
+
+/* Whether the TCP connection has bytes that the client has not acknowledged, sent or not. */
+bool tcp_waits(int fd);
 
 #endif

@@ -55,6 +55,7 @@ static const char *on_start(void *process, const void *request, struct reply *re
     }
     monitor->phase = MONITOR_BEFORE_LOGIN;
     const int64_t now_ms = clock_now_ms();
+    monitor->greeted_ms = now_ms;
     monitor->silence_ms =
         now_ms + LIMIT_SILENT_MS + LIMIT_SILENT_SETUPS * (now_ms - monitor->started_ms);
     sign_list_keys(&reply->body.start, monitor->hostkey);

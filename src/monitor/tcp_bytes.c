@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 /* Offsets in the kernel's struct tcp_info (linux/tcp.h); C libraries have shorter ones. */
@@ -31,4 +32,10 @@ bool tcp_bytes(uint64_t *received, uint64_t *sent, int fd)
     *sent = bytes == sizeof(info) ? count_at(info, BYTES_SENT) - count_at(info, BYTES_RETRANS)
                                   : count_at(info, BYTES_ACKED);
     return true;
+}
+
+bool tcp_waits(int fd)
+{
+    int bytes = 0;
+    return ioctl(fd, TIOCOUTQ, &bytes) == 0 && bytes > 0;
 }

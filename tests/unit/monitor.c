@@ -46,6 +46,7 @@ static int ipc;     /* the network process's end */
 static int session; /* the same of the session process's socket */
 static int client;  /* the other end of the connection */
 static bool over_tcp;
+static bool greets; /* the connection has our greeting from its start */
 static int
     orders; /* a byte makes the network process exit with it, or above DIES die by a signal */
 static int reader; /* the monitor's log */
@@ -212,6 +213,9 @@ static void start(void)
     } else {
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.connection), 0);
     }
+    if (greets) {
+        ck_assert_int_eq(write(ends.connection[0], "SSH", 3), 3);
+    }
     ck_assert_int_eq(pipe2(ends.orders, O_CLOEXEC), 0);
     ck_assert_int_eq(pipe2(ends.log, O_CLOEXEC), 0);
     monitor = fork();
@@ -281,7 +285,7 @@ static void begin(void)
     scratch_make(home);
     scratch_make(keydir);
     people_begin(home);
-    over_tcp = false;
+    over_tcp = greets = false;
     table = -1;
     options.best_effort = !people_have_seccomp();
     crypto_sign_keypair(hostkey.first.public_key, hostkey.first.secret_key);
@@ -1103,15 +1107,16 @@ static void be_silent(size_t count)
 }
 
 /* While many are silent, none may be for long. One may that has exchanged keys or sent one byte,
- * one beside few others, and one whose bytes the kernel does not count: so all under an emulator.
- */
-enum { FEW, EXCHANGED, BEGUN, NO_TCP, MANY };
+ * one beside few others, one whose bytes the kernel does not count (so all under an emulator), and
+ * one that we have not greeted yet. */
+enum { FEW, EXCHANGED, BEGUN, NO_TCP, NOT_GREETED, MANY };
 
 TEST_RANGE(silence_beside_many, FEW, MANY + 1)
 {
     make_table();
     be_silent(_i == FEW ? LIMIT_SILENT_FEW : LIMIT_SILENT_MANY);
     over_tcp = _i != NO_TCP;
+    greets = _i != NOT_GREETED;
     bool ends = _i == MANY && !unit_is_emulated();
     start();
     do_start();

@@ -1,5 +1,6 @@
 #include "monitor_internal.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -62,6 +63,18 @@ TEST(both_directions_are_counted)
     send_all(client, server, 5);
     send_all(server, client, 1);
     expect(22, sizeof(data) + 1);
+}
+
+/* What the client does not take waits; nothing else does. */
+TEST(waiting_bytes)
+{
+    ck_assert(!tcp_waits(server));
+    ck_assert_int_eq(fcntl(server, F_SETFL, O_NONBLOCK), 0);
+    while (send(server, data, sizeof(data), 0) > 0) {
+    }
+    ck_assert(tcp_waits(server));
+    ck_assert(!tcp_waits(client));
+    ck_assert(!tcp_waits(-1));
 }
 
 /* Unread bytes count, too, and no process that holds the socket can reduce the count. */

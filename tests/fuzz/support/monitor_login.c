@@ -57,7 +57,7 @@ SIMULATED(int64_t, admission_silence_ms, const struct admission *admission, int6
     SIMULATION_CHECK(admission == running->admission && model.session_id_bytes == 0);
     SIMULATION_CHECK(most_ms == (int64_t)model.options->login_seconds * 1000);
     const int64_t may_ms = program.crowded && most_ms > LIMIT_SILENT_MS ? LIMIT_SILENT_MS : most_ms;
-    model.silent = simulation_ms - running->started_ms >= may_ms;
+    model.silent = simulation_ms - running->greeted_ms >= may_ms;
     model.look_ms = simulation_ms + LIMIT_SILENT_LOOK_MS;
     return may_ms;
 }
