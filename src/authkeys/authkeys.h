@@ -149,7 +149,7 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
  * Opens `users` with the rights that the process has now. A FIFO or a device does not block it. As
  * with OpenSSH's StrictModes, the file and each directory above it, up to the home (up to the root
  * if the file is not below the home), must belong to root or the user, and not be writable by group
- * or others.
+ * or others. The user's own group may write, see users_group_is_private().
  */
 void authkeys_open_users(struct authkeys_files *files, const char *pattern,
                          const struct account *account);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "authkeys.h"
@@ -57,11 +58,22 @@ static enum authkeys_reason find_fault(struct authkeys_file *file, const struct 
     return (found->st_mode & 022) != 0 ? AUTHKEYS_UNSAFE_MODE : AUTHKEYS_LISTED;
 }
 
-static bool is_safe(struct authkeys_files *files, const char *path, const struct stat *found,
-                    uid_t user)
+/* An ACL may let others write, and its mask looks like the group's right. */
+static bool has_acl(const char *path)
 {
-    enum authkeys_reason fault = find_fault(&files->users, found, user);
-    return fault == AUTHKEYS_LISTED || refuse_users(files, fault, path);
+    return getxattr(path, "system.posix_acl_access", NULL, 0) >= 0 ||
+           (errno != ENODATA && errno != ENOTSUP);
+}
+
+/* Debian's users have a group of their own, and with umask 002 it may write. */
+static bool is_safe(struct authkeys_files *files, const char *path, const struct stat *found,
+                    const struct account *account)
+{
+    enum authkeys_reason fault = find_fault(&files->users, found, account->uid);
+    bool by_own_group = fault == AUTHKEYS_UNSAFE_MODE && (found->st_mode & 002) == 0 &&
+                        found->st_gid == account->gid && !has_acl(path) &&
+                        users_group_is_private(account->gid, account->user);
+    return fault == AUTHKEYS_LISTED || by_own_group || refuse_users(files, fault, path);
 }
 
 /* Cuts the last component off: "/a/b" becomes "/a", "/a" becomes "/". False at the root. */
@@ -83,14 +95,14 @@ static bool is_below(const char *path, const char *directory)
 
 /* Up to `home`, or else to the root. Neither path has symbolic links; `path` is overwritten. */
 static bool are_directories_safe(struct authkeys_files *files, char *path, const char *home,
-                                 uid_t user)
+                                 const struct account *account)
 {
     struct stat found;
     while (go_up(path)) {
         if (stat(path, &found) != 0) {
             return refuse_by_error(files, path);
         }
-        if (!is_safe(files, path, &found, user)) {
+        if (!is_safe(files, path, &found, account)) {
             return false;
         }
         if (strcmp(path, home) == 0) {
@@ -108,7 +120,7 @@ __attribute__((noinline)) static bool is_way_safe(struct authkeys_files *files, 
     if (realpath(account->home, home) == NULL) {
         home[0] = '\0';
     }
-    return are_directories_safe(files, path, home, account->uid);
+    return are_directories_safe(files, path, home, account);
 }
 
 /* Writes the path of the open file without symbolic links. The kernel knows the path of what it has
@@ -146,9 +158,9 @@ static bool is_file_safe(struct authkeys_files *files, int fd, const char *path,
     if (!find_real(real, fd, path, &opened)) {
         return refuse_by_error(files, path);
     }
-    return is_safe(files, real, &opened, account->uid) &&
+    return is_safe(files, real, &opened, account) &&
            (is_below(real, account->home)
-                ? are_directories_safe(files, real, account->home, account->uid)
+                ? are_directories_safe(files, real, account->home, account)
                 : is_way_safe(files, real, account));
 }
 

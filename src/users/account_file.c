@@ -200,6 +200,43 @@ int passwd_find(struct user *user, const char *name)
     return fits ? found : -1;
 }
 
+/* ---- groups of one user ---------------------------------------------------------------------- */
+
+/* In lines of NAME:PASSWORD:GID:MEMBER,MEMBER, or with a uid before the gid. */
+static bool is_only_users(const char *name, bool has_uid, gid_t gid, const char *user)
+{
+    struct account_file file;
+    char text[LIMIT_USER_BYTES];
+    bool listed = false, alone = true;
+    if (account_file_open(&file, name) <= 0) {
+        return false;
+    }
+    while (account_file_next(&file)) {
+        uint64_t number;
+        bool same = account_file_field_is(&file, ':', user);
+        if (!account_file_skip(&file, 1 + has_uid) || file.ended) {
+            continue; /* too few fields */
+        }
+        if (!account_file_number(&file, ':', &number, UINT32_MAX) || file.ended) {
+            alone = false;
+        } else if (number == gid) {
+            listed = true;
+            alone = alone && same;
+            while (!has_uid && !file.ended) {
+                alone = account_file_field(&file, ',', text, sizeof(text)) && alone &&
+                        (text[0] == '\0' || strcmp(text, user) == 0);
+            }
+        }
+        alone = account_file_end_line(&file) && alone;
+    }
+    return account_file_close(&file) == 0 && listed && alone;
+}
+
+bool users_group_is_private(gid_t gid, const char *user)
+{
+    return is_only_users("group", false, gid, user) && is_only_users("passwd", true, gid, user);
+}
+
 /* ---- the identity of our processes ----------------------------------------------------------- */
 
 #define OVERFLOW_ID 65534

@@ -73,6 +73,15 @@ int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t
  * failed. Leaves no copy of the password's hash, which is in the same line. */
 int users_expiry(int64_t *day, const char *name);
 
+/* ---- private groups, account_file.c ---------------------------------------------------------- */
+
+/*
+ * Whether only the user has the rights of the group, as Debian makes one for each user: /etc/group
+ * alone has it, by the user's name and with no other member; /etc/passwd has the user with it, and
+ * nobody else. False also where a line can't be understood or a file not be read.
+ */
+bool users_group_is_private(gid_t gid, const char *user);
+
 /* ---- the identity of the sandbox, account_file.c --------------------------------------------- */
 
 /* The unprivileged user that the network process, the monitor after a login and the child that

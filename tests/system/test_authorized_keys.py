@@ -75,6 +75,8 @@ def test_file_with_a_lease(attempt, site, place, tmp_path, which):
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o660])
 def test_file_that_others_may_write(attempt, place, mode):
     """A file that others can write is refused, because they could add their key."""
+    if os.getuid() == 0:
+        os.chown(place, -1, 1)  # not the user's own group: test_private_groups.py
     os.chmod(place, mode)
     assert_refused_for(attempt(), place, mode)
 
@@ -92,8 +94,11 @@ def test_file_that_others_may_not_write(attempt, place, mode):
 def test_folder_that_others_may_write(attempt, place, site, which, mode):
     """A folder that others can write is refused, because they could replace the file."""
     folder = os.path.dirname(place) if which == ".ssh" else site.user.pw_dir
+    os.chown(folder, -1, 1)
     os.chmod(folder, mode)
-    assert_refused_for(attempt(), folder, mode)
+    attempted = attempt()
+    os.chown(folder, -1, site.user.pw_gid)
+    assert_refused_for(attempted, folder, mode)
 
 
 @pytest.mark.root

@@ -298,6 +298,8 @@ def test_server_of_one_user(check):
 
 def test_unsafe_mode(check, site):
     """The report names the path at fault, its owner and its mode."""
+    if os.getuid() == 0:
+        os.chown(site.authorized_keys, -1, 1)
     os.chmod(site.authorized_keys, 0o664)
     report = check()
     assert report.status == COULD_NOT
@@ -311,8 +313,10 @@ def test_unsafe_mode(check, site):
 @pytest.mark.root
 def test_unsafe_folder(check, site):
     """The path at fault may be a folder above the file."""
+    os.chown(site.user.pw_dir, -1, 1)
     os.chmod(site.user.pw_dir, 0o770)
     home = check()
+    os.chown(site.user.pw_dir, -1, site.user.pw_gid)
     run_or_fail(["sh", "-c", home.remedies[0]])
     folder = os.path.dirname(site.authorized_keys)
     os.chmod(folder, 0o755)
@@ -691,7 +695,7 @@ def test_clock_of_a_board_without_battery(site, check):
 def test_logins_have_no_remedies(client, site, authorize):
     """A remedy is for a person who asks; the lines of logins stay as they are."""
     authorize()
-    os.chmod(site.authorized_keys, 0o664)
+    os.chmod(site.authorized_keys, 0o666)
     raw = client().start_userauth()
     raw.auth_answer(raw.publickey())
     event = raw.line.log.events("login")[-1]
