@@ -90,6 +90,24 @@ void fingerprint_write(char out[static FINGERPRINT_BYTES], const uint8_t hash[st
 const char *expand_path(char *out, size_t room, const char *pattern, const char *user,
                         const char *home, bool has_d);
 
+/* ---- systemd's credentials, text.c ----------------------------------------------------------- */
+
+/* `credential:NAME` names a file in $CREDENTIALS_DIRECTORY (systemd.exec(5)). */
+
+/* What follows the label, or NULL if `text` names no credential. */
+const char *credential_name(const char *text);
+
+/* Neither empty nor hidden nor below a directory. */
+bool credential_is_valid(const char *name);
+
+/* Writes the path. False with errno: EINVAL if the name is not valid, ENOENT if systemd has handed
+ * over no credentials, ENAMETOOLONG. */
+bool credential_path(char *path, size_t room, const char *name);
+
+/* The mode bits that a credential must not have. systemd's ACL for the user of a service shows as
+ * the group's right to read. */
+#define CREDENTIAL_FORBIDDEN 0037
+
 /* ---- tables, text.c -------------------------------------------------------------------------- */
 
 /* The index of an element of an array. Trick: libgcc's division of signed numbers, which a

@@ -1,6 +1,8 @@
 #include "base.h"
 
 #include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 bool is_alphanumeric(char byte)
@@ -82,6 +84,32 @@ const char *expand_path(char *out, size_t room, const char *pattern, const char 
     }
     out[used] = '\0';
     return NULL;
+}
+
+const char *credential_name(const char *text)
+{
+    static const char label[] = "credential:";
+    return strncmp(text, label, strlen(label)) == 0 ? text + strlen(label) : NULL;
+}
+
+bool credential_is_valid(const char *name)
+{
+    return name[0] != '\0' && name[0] != '.' && strchr(name, '/') == NULL;
+}
+
+bool credential_path(char *path, size_t room, const char *name)
+{
+    const char *directory = getenv("CREDENTIALS_DIRECTORY");
+    if (!credential_is_valid(name)) {
+        errno = EINVAL;
+    } else if (directory == NULL || directory[0] != '/') {
+        errno = ENOENT;
+    } else if ((size_t)snprintf(path, room, "%s/%s", directory, name) >= room) {
+        errno = ENAMETOOLONG;
+    } else {
+        return true;
+    }
+    return false;
 }
 
 const char *texts_at(const char *table, size_t index)

@@ -16,10 +16,8 @@
 /* The OpenSSH key of a directory. */
 #define OPENSSH_NAME "ssh_host_ed25519_key"
 
-/* systemd's ACL for the user of a service shows as the group's right to read. */
-#define FORBIDDEN_OF_SECRET     0077
-#define FORBIDDEN_OF_CREDENTIAL 0037
-#define FORBIDDEN_OF_PUBLIC     0022
+#define FORBIDDEN_OF_SECRET 0077
+#define FORBIDDEN_OF_PUBLIC 0022
 
 /* ---- origins --------------------------------------------------------------------------------- */
 
@@ -31,37 +29,21 @@ struct origin {
     char path[LIMIT_PATH_BYTES]; /* of a credential, or of a file in a directory */
 };
 
-#define CREDENTIAL_LABEL "credential:"
-
-/* `credential:NAME` to a path. */
-static enum hostkey_fault find_credential(char path[static LIMIT_PATH_BYTES], const char *name)
-{
-    const char *directory = getenv("CREDENTIALS_DIRECTORY");
-    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL) {
-        return FAULT_CREDENTIAL;
-    }
-    if (directory == NULL || directory[0] != '/') {
-        return FAULT_NO_CREDENTIALS;
-    }
-    int length = snprintf(path, LIMIT_PATH_BYTES, "%s/%s", directory, name);
-    return length < 0 || length >= LIMIT_PATH_BYTES ? FAULT_LONG_PATH : FAULT_NONE;
-}
-
 /* Opens what `keydir` names. On failure `fd` is -1 and errno says why; it is 0 if `keydir` can't
  * name anything and that has been logged. */
 static void open_origin(struct origin *origin, const char *keydir)
 {
-    bool credential = strncmp(keydir, CREDENTIAL_LABEL, strlen(CREDENTIAL_LABEL)) == 0;
+    const char *credential = credential_name(keydir);
     origin->fd = -1;
-    origin->name = credential ? origin->path : keydir;
-    origin->forbidden = credential ? FORBIDDEN_OF_CREDENTIAL : FORBIDDEN_OF_SECRET;
-    if (credential) {
-        enum hostkey_fault fault = find_credential(origin->path, keydir + strlen(CREDENTIAL_LABEL));
-        if (fault != FAULT_NONE) {
-            hostkey_log_fault("host key", keydir, fault);
-            errno = 0;
-            return;
-        }
+    origin->name = credential != NULL ? origin->path : keydir;
+    origin->forbidden = credential != NULL ? CREDENTIAL_FORBIDDEN : FORBIDDEN_OF_SECRET;
+    if (credential != NULL && !credential_path(origin->path, sizeof(origin->path), credential)) {
+        hostkey_log_fault("host key", keydir,
+                          errno == EINVAL   ? FAULT_CREDENTIAL
+                          : errno == ENOENT ? FAULT_NO_CREDENTIALS
+                                            : FAULT_LONG_PATH);
+        errno = 0;
+        return;
     }
     origin->fd = lease_open(AT_FDCWD, origin->name);
 }
