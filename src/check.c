@@ -109,8 +109,9 @@ static bool log_finding(struct ipc_auth *request, struct login_outcome *outcome,
     }
     keys->option[sizeof(keys->option) - 1] = '\0';
     keys->revoked_empty = revoked_empty;
-    if (finding->of_authorities != 0 && remedy_options->authorities != NULL) {
-        snprintf(keys->path, sizeof(keys->path), "%s", remedy_options->authorities);
+    uint32_t file = finding->file;
+    if (file <= LIMIT_KEY_FILES) {
+        snprintf(keys->path, sizeof(keys->path), "%.*s", LIMIT_PATH_BYTES - 1, report->paths[file]);
     }
     return log_outcome(request, outcome);
 }

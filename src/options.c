@@ -12,8 +12,9 @@
  * usage, below, has another order. */
 #define FLAGS_INTO struct options
 #define FLAGS(ROW)                                                                                 \
-    ROW('a', FLAG_TEXT, authkeys, 1, UINT32_MAX,                                                   \
-        "  -a file     read authorized_keys from here; %u: the user, %h: the home\n")              \
+    ROW('a', FLAG_OWN_VALUES, authkeys, 0, 0,                                                      \
+        "  -a file     read authorized_keys from here; %u: the user, %h: the home;\n"              \
+        "              credential:NAME is systemd's, here and below; up to four files\n")          \
     ROW('c', FLAG_TEXT, authorities, 1, UINT32_MAX,                                                \
         "  -c file     trust these keys to sign user certificates for every account\n")            \
     ROW('R', FLAG_TEXT, revoked, 1, UINT32_MAX,                                                    \
@@ -67,7 +68,7 @@
 static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
 
 static const char help[] =
-    "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"
+    "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]...\n"
     "                [-c file] [-R file] [-t seconds] [-i seconds] [-M seconds]\n"
     "                [-k seconds] [-m number] [-U number] [-G group] [-g group] [-N user]\n"
     "                [-T [-u user | -A]] keydir\n"
@@ -96,16 +97,20 @@ static int parse_subsystem(struct options *options, const struct flags *flags)
     return 0;
 }
 
-static int take_group(struct options *options, const struct flags *flags)
+/* Adds the value to the list, which has room for `most`. */
+static int add_value(const char **list, size_t most, const struct flags *flags, const char *excess)
 {
-    size_t count = options->groups[0] != NULL;
-    if (options->groups[LIMIT_ALLOWED_GROUPS - 1] != NULL) {
-        return flags_refuse(flags, "too many groups", flags->value);
+    size_t count = 0;
+    while (count < most && list[count] != NULL) {
+        count++;
+    }
+    if (count == most) {
+        return flags_refuse(flags, excess, flags->value);
     }
     if (flags->value[0] == '\0') {
         return flags_refuse_letter(flags, FLAGS_WRONG);
     }
-    options->groups[count] = flags->value;
+    list[count] = flags->value;
     return 0;
 }
 
@@ -119,7 +124,9 @@ static int take_server_flag(struct options *options, const struct flags *flags, 
     case 'x':
         return parse_subsystem(options, flags);
     case 'g':
-        return take_group(options, flags);
+        return add_value(options->groups, LIMIT_ALLOWED_GROUPS, flags, "too many groups");
+    case 'a':
+        return add_value(options->authkeys, LIMIT_KEY_FILES - 1, flags, "too many files of keys");
     case FLAGS_PAGE:
         *flags->status = tool_print(flags->value);
         return -1;
@@ -148,6 +155,21 @@ static int parse_keydir(struct options *options, const struct flags *flags, cons
     return 0;
 }
 
+/* A wrong name would only be found at each login. */
+static int check_credentials(const struct options *options, const struct flags *flags)
+{
+    const char *const *keys = options->authkeys;
+    const char *const files[] = {keys[0],         keys[1], keys[2], keys[3], options->authorities,
+                                 options->revoked};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        const char *name = files[i] != NULL ? credential_name(files[i]) : NULL;
+        if (name != NULL && !credential_is_valid(name)) {
+            return flags_refuse(flags, "not the name of a credential", files[i]);
+        }
+    }
+    return 0;
+}
+
 static int check_whole(struct options *options, const struct flags *flags)
 {
     char **operands = flags->rest;
@@ -156,7 +178,7 @@ static int check_whole(struct options *options, const struct flags *flags)
     }
     /* Flags about keys would have no effect, and strangers must be in the log. */
     if (options->anybody != NULL &&
-        (options->forced_command == NULL || options->authkeys != NULL ||
+        (options->forced_command == NULL || options->authkeys[0] != NULL ||
          options->authorities != NULL || options->revoked != NULL || options->verbosity < 0)) {
         return flags_refuse(flags, "-N needs -e, and excludes -a, -c, -q and -R", NULL);
     }
@@ -187,6 +209,9 @@ static int check_whole(struct options *options, const struct flags *flags)
     }
     if (operands[0][0] == '\0') {
         return flags_refuse(flags, "the key directory's name is empty", NULL);
+    }
+    if (check_credentials(options, flags) != 0) {
+        return -1;
     }
     return parse_keydir(options, flags, operands[0]);
 }

@@ -20,7 +20,8 @@ struct options {
     bool no_curve25519;         /* -S: no curve25519-sha256 */
     bool best_effort;           /* -B: serve even if a sandbox layer is missing */
     const char *forced_command; /* -e, or NULL */
-    const char *authkeys;       /* -a pattern with %u and %h, or NULL for ~/.ssh/authorized_keys */
+    /* -a: patterns with %u and %h; NULL after the last one, of at most four */
+    const char *authkeys[LIMIT_KEY_FILES];
     const char *authorities;    /* -c: a file of keys, or NULL */
     const char *revoked;        /* -R: a file, or NULL */
     bool no_root;               /* -r */

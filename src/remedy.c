@@ -74,14 +74,21 @@ static bool is_in_home(const char *path, const struct account *account)
 static const char *owner_of_path(const struct account *account, const char *path)
 {
     char file[LIMIT_PATH_BYTES];
-    bool outside =
-        authkeys_expand(file, remedy_options->authkeys, account) && !is_in_home(file, account);
-    const char *const named[] = {remedy_options->authorities, remedy_options->revoked,
-                                 outside ? file : NULL};
+    const char *const credentials = getenv("CREDENTIALS_DIRECTORY");
+    const char *const named[] = {remedy_options->authorities, remedy_options->revoked};
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
         if (named[i] != NULL && is_at_or_below(named[i], path)) {
             return "root";
         }
+    }
+    for (size_t i = 0; i == 0 || remedy_options->authkeys[i - 1] != NULL; i++) {
+        if (authkeys_expand(file, remedy_options->authkeys[i], account) &&
+            !is_in_home(file, account) && is_at_or_below(file, path)) {
+            return "root";
+        }
+    }
+    if (credentials != NULL && is_at_or_below(path, credentials)) {
+        return "root";
     }
     return is_in_home(path, account) ? account->user : NULL;
 }
@@ -105,6 +112,7 @@ void remedy_of_login(struct log_line *line, const char *user, const struct login
         remedy = found == NULL           ? "remove the link that leads there"
                  : unsafe_owner && below ? "the user can move it away and make it anew"
                  : !unsafe_owner && (verdict->mode & 01000) != 0 ? "put it elsewhere"
+                 : !unsafe_owner && (verdict->mode & 022) == 0   ? "chmod go= " /* a credential */
                                                                  : remedy;
     }
     bool of_user = verdict->reason == AUTHKEYS_NO_SHELL;

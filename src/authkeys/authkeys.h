@@ -104,8 +104,10 @@ _Static_assert(sizeof(struct authkeys_verdict) ==
 
 /* The key that the client offers, and what it is judged by. */
 struct authkeys_query {
-    const char *user;         /* as the client sent it */
-    const char *pattern;      /* -a: with %u, %h and %%; NULL for ~/.ssh/authorized_keys */
+    const char *user; /* as the client sent it */
+    /* -a: with %u, %h and %%; NULL after the last one. ~/.ssh/authorized_keys follows credentials.
+     */
+    const char *patterns[LIMIT_KEY_FILES];
     const char *ca_path;      /* -c: authorities for every account, or NULL */
     const char *revoked_path; /* -R, or NULL */
     const char *address;      /* the client's, or NULL */
@@ -123,43 +125,51 @@ struct authkeys_file {
     int error;
     uint32_t owner;
     uint32_t mode;
+    char name[LIMIT_PATH_BYTES]; /* for a path that is no argument of a flag */
 };
 
-/* The administrator's are opened before the child takes the user's rights, so that they may be
- * readable by root only; the user's is opened with the user's rights. */
+/* The administrator's, which are also all credentials, are opened before the child takes the user's
+ * rights, so that they may be readable by root only; the user's are opened with the user's rights.
+ */
 struct authkeys_files {
     struct authkeys_file authorities; /* -c */
     struct authkeys_file revoked;     /* -R */
-    struct authkeys_file users;
-    char users_path[LIMIT_PATH_BYTES];
+    /* In the order of -a. The first without a path ends them. */
+    struct authkeys_file users[LIMIT_KEY_FILES];
 };
 
 /* A handler of SIGXCPU: from now on reading a file fails, and the reason is AUTHKEYS_TOO_SLOW. */
 void authkeys_stop_reading(int signal, siginfo_t *info, void *context);
 
-/* Opens a file of the administrator's. A FIFO or a device does not block it. The file must be
- * regular, owned by root or by us, and not writable by group or others. */
-struct authkeys_file authkeys_open_admins(const char *path);
+/*
+ * Opens the administrator's files, and the credentials among the user's, with the rights that the
+ * process has now. A FIFO or a device does not block it. A file must be regular, owned by root or
+ * by us, and not writable by group or others; others may not read a credential.
+ */
+void authkeys_open_admins(struct authkeys_files *files, const struct authkeys_query *query,
+                          const struct account *account);
 
 /* Expands the pattern into `out`. A relative one starts at the home. */
 bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
                      const struct account *account);
 
 /*
- * Opens `users` with the rights that the process has now. A FIFO or a device does not block it. As
- * with OpenSSH's StrictModes, the file and each directory above it, up to the home (up to the root
- * if the file is not below the home), must belong to root or the user, and not be writable by group
- * or others. The user's own group may write, see users_group_is_private().
+ * Opens the other files of the user's in the same way: ~/.ssh/authorized_keys, if there is none. As
+ * with OpenSSH's StrictModes, a file and each directory above it, up to the home (up to the root if
+ * the file is not below the home), must belong to root or the user, and not be writable by group or
+ * others. The user's own group may write, see users_group_is_private().
  */
-void authkeys_open_users(struct authkeys_files *files, const char *pattern,
+void authkeys_open_users(struct authkeys_files *files, const struct authkeys_query *query,
                          const struct account *account);
 
 /*
- * Judges the key: a certificate by the authorities of -c, then by the user's file. The first line
+ * Judges the key: a certificate by the authorities of -c, then by the user's files. The first line
  * that lets it in counts, if the file of -R does not revoke the key. If none does, the reason is
- * that of the first line with this key. If the account's shell is "", only a line or a certificate
- * that forces our SFTP server lets a key in. A certificate is parsed only if an authority could let
- * it in: one of -c, or of a line with cert-authority. The descriptors stay open.
+ * that of the first line with this key; if there is none, that of the first of the user's files
+ * that can't be used. A missing one counts only if all are missing. If the account's shell is "",
+ * only a line or a certificate that forces our SFTP server lets a key in. A certificate is parsed
+ * only if an authority could let it in: one of -c, or of a line with cert-authority. The
+ * descriptors stay open.
  */
 typedef void authkeys_judge(struct authkeys_verdict *verdict, const struct authkeys_query *query,
                             const struct account *account, const struct authkeys_files *files);

@@ -1,6 +1,7 @@
 #include "authkeys_explain.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "authkeys_internal.h"
@@ -9,7 +10,7 @@ static struct authkeys_finding *begin_finding(struct authkeys_report *report)
 {
     struct authkeys_finding *finding = &report->findings[report->count];
     memset(finding, 0, sizeof(*finding));
-    finding->of_authorities = report->asked.of_admins ? 1 : 0;
+    finding->file = report->file;
     return finding;
 }
 
@@ -98,12 +99,16 @@ static void explain_lines(struct authkeys_report *report, int fd)
     }
 }
 
-static void explain_authorities(struct authkeys_report *report, const struct authkeys_file *file)
+/* Without `told` also why the file can't be used. */
+static void explain_file(struct authkeys_report *report, const struct authkeys_file *file,
+                         uint32_t number, bool told)
 {
-    report->asked.of_admins = true;
+    report->file = number;
+    report->asked.of_admins = number == LIMIT_KEY_FILES;
+    snprintf(report->paths[number], LIMIT_PATH_BYTES, "%s", file->path);
     if (file->fd >= 0) {
         explain_lines(report, file->fd);
-    } else if (file->path != NULL) {
+    } else if (!told) {
         struct authkeys_finding *finding = begin_finding(report);
         finding->reason = file->reason;
         finding->owner = file->owner;
@@ -134,11 +139,14 @@ void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *
     const struct revoked_offer offer = {.note = note_revoked, .noted = report};
     report->asked = (struct authkeys_case){.query = query, .account = account, .by_anybody = true};
     report->may_be_revoked = files->revoked.path != NULL;
-    authkeys_refuse_by_file(verdict, &files->users);
-    if (files->users.fd >= 0) {
-        explain_lines(report, files->users.fd);
+    for (uint32_t i = 0; i < LIMIT_KEY_FILES && files->users[i].path != NULL; i++) {
+        bool told = authkeys_note_file(verdict, &files->users[i]);
+        explain_file(report, &files->users[i], i,
+                     told || files->users[i].reason == AUTHKEYS_MISSING);
     }
-    explain_authorities(report, &files->authorities);
+    if (files->authorities.path != NULL) {
+        explain_file(report, &files->authorities, LIMIT_KEY_FILES, false);
+    }
     if (authkeys_is_revoked(verdict, &files->revoked, &offer)) {
         report->count = report->more = 0;
     }

@@ -11,25 +11,27 @@
 #include "authkeys.h"
 #include "base.h"
 
+/* The mode bits that no file and no directory may have. */
+#define FORBIDDEN 022
+
 /* Linux's PATH_MAX: realpath(3) may write that many. */
 #define RESOLVED_BYTES 4096
 
 /* `path` is that of the user's file, or of a directory above it. */
-static bool refuse_users(struct authkeys_files *files, enum authkeys_reason reason,
-                         const char *path)
+static bool refuse(struct authkeys_file *file, enum authkeys_reason reason, const char *path)
 {
-    files->users.reason = reason;
-    if (path != files->users_path) {
-        snprintf(files->users_path, sizeof(files->users_path), "%.*s", LIMIT_PATH_BYTES - 1, path);
+    file->reason = reason;
+    if (path != file->name) {
+        snprintf(file->name, sizeof(file->name), "%.*s", LIMIT_PATH_BYTES - 1, path);
     }
     return false;
 }
 
-static bool refuse_by_error(struct authkeys_files *files, const char *path)
+static bool refuse_by_error(struct authkeys_file *file, const char *path)
 {
-    files->users.error = errno;
+    file->error = errno;
     bool missing = errno == ENOENT || errno == ENOTDIR;
-    return refuse_users(files, missing ? AUTHKEYS_MISSING : AUTHKEYS_UNREADABLE, path);
+    return refuse(file, missing ? AUTHKEYS_MISSING : AUTHKEYS_UNREADABLE, path);
 }
 
 bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
@@ -48,14 +50,14 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
 
 /* AUTHKEYS_LISTED for none. */
 static enum authkeys_reason find_fault(struct authkeys_file *file, const struct stat *found,
-                                       uid_t user)
+                                       uid_t user, mode_t forbidden)
 {
     file->owner = found->st_uid;
     file->mode = found->st_mode & 07777;
     if (found->st_uid != 0 && found->st_uid != user) {
         return AUTHKEYS_UNSAFE_OWNER;
     }
-    return (found->st_mode & 022) != 0 ? AUTHKEYS_UNSAFE_MODE : AUTHKEYS_LISTED;
+    return (found->st_mode & forbidden) != 0 ? AUTHKEYS_UNSAFE_MODE : AUTHKEYS_LISTED;
 }
 
 /* An ACL may let others write, and its mask looks like the group's right. */
@@ -66,14 +68,14 @@ static bool has_acl(const char *path)
 }
 
 /* Debian's users have a group of their own, and with umask 002 it may write. */
-static bool is_safe(struct authkeys_files *files, const char *path, const struct stat *found,
+static bool is_safe(struct authkeys_file *file, const char *path, const struct stat *found,
                     const struct account *account)
 {
-    enum authkeys_reason fault = find_fault(&files->users, found, account->uid);
+    enum authkeys_reason fault = find_fault(file, found, account->uid, FORBIDDEN);
     bool by_own_group = fault == AUTHKEYS_UNSAFE_MODE && (found->st_mode & 002) == 0 &&
                         found->st_gid == account->gid && !has_acl(path) &&
                         users_group_is_private(account->gid, account->user);
-    return fault == AUTHKEYS_LISTED || by_own_group || refuse_users(files, fault, path);
+    return fault == AUTHKEYS_LISTED || by_own_group || refuse(file, fault, path);
 }
 
 /* Cuts the last component off: "/a/b" becomes "/a", "/a" becomes "/". False at the root. */
@@ -94,15 +96,15 @@ static bool is_below(const char *path, const char *directory)
 }
 
 /* Up to `home`, or else to the root. Neither path has symbolic links; `path` is overwritten. */
-static bool are_directories_safe(struct authkeys_files *files, char *path, const char *home,
+static bool are_directories_safe(struct authkeys_file *file, char *path, const char *home,
                                  const struct account *account)
 {
     struct stat found;
     while (go_up(path)) {
         if (stat(path, &found) != 0) {
-            return refuse_by_error(files, path);
+            return refuse_by_error(file, path);
         }
-        if (!is_safe(files, path, &found, account)) {
+        if (!is_safe(file, path, &found, account)) {
             return false;
         }
         if (strcmp(path, home) == 0) {
@@ -113,14 +115,14 @@ static bool are_directories_safe(struct authkeys_files *files, char *path, const
 }
 
 /* Own frame: its 4 KiB are needed only if the home has symbolic links. */
-__attribute__((noinline)) static bool is_way_safe(struct authkeys_files *files, char *path,
+__attribute__((noinline)) static bool is_way_safe(struct authkeys_file *file, char *path,
                                                   const struct account *account)
 {
     char home[RESOLVED_BYTES];
     if (realpath(account->home, home) == NULL) {
         home[0] = '\0';
     }
-    return are_directories_safe(files, path, home, account);
+    return are_directories_safe(file, path, home, account);
 }
 
 /* Writes the path of the open file without symbolic links. The kernel knows the path of what it has
@@ -144,64 +146,131 @@ static bool find_real(char real[static RESOLVED_BYTES], int fd, const char *path
     return lease_is_same(&named, opened);
 }
 
-static bool is_file_safe(struct authkeys_files *files, int fd, const char *path,
+static bool is_file_safe(struct authkeys_file *file, int fd, const char *path,
                          const struct account *account)
 {
     char real[RESOLVED_BYTES];
     struct stat opened;
     if (fstat(fd, &opened) != 0) {
-        return refuse_by_error(files, path);
+        return refuse_by_error(file, path);
     }
     if (!S_ISREG(opened.st_mode)) {
-        return refuse_users(files, AUTHKEYS_NOT_REGULAR, path);
+        return refuse(file, AUTHKEYS_NOT_REGULAR, path);
     }
     if (!find_real(real, fd, path, &opened)) {
-        return refuse_by_error(files, path);
+        return refuse_by_error(file, path);
     }
-    return is_safe(files, real, &opened, account) &&
-           (is_below(real, account->home)
-                ? are_directories_safe(files, real, account->home, account)
-                : is_way_safe(files, real, account));
+    return is_safe(file, real, &opened, account) &&
+           (is_below(real, account->home) ? are_directories_safe(file, real, account->home, account)
+                                          : is_way_safe(file, real, account));
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-struct authkeys_file authkeys_open_admins(const char *path)
+/* `file` has its path. */
+static void open_checked(struct authkeys_file *file, mode_t forbidden)
 {
-    struct authkeys_file file = {.path = path, .fd = -1, .reason = AUTHKEYS_UNREADABLE};
     struct stat found;
-    if (path == NULL) {
-        return file;
-    }
-    file.fd = lease_open(AT_FDCWD, path);
-    if (file.fd < 0 || fstat(file.fd, &found) != 0) {
-        file.error = errno;
-        return file;
-    }
-    file.reason =
-        S_ISREG(found.st_mode) ? find_fault(&file, &found, geteuid()) : AUTHKEYS_NOT_REGULAR;
-    if (file.reason != AUTHKEYS_LISTED) {
-        close(file.fd);
-        file.fd = -1;
-    }
-    return file;
-}
-
-void authkeys_open_users(struct authkeys_files *files, const char *pattern,
-                         const struct account *account)
-{
-    const char *path = files->users_path;
-    files->users = (struct authkeys_file){.path = path, .fd = -1};
-    if (!authkeys_expand(files->users_path, pattern, account)) {
-        refuse_users(files, AUTHKEYS_BAD_PATTERN, pattern != NULL ? pattern : path);
+    file->fd = lease_open(AT_FDCWD, file->path);
+    if (file->fd < 0 || fstat(file->fd, &found) != 0) {
+        file->error = errno;
         return;
     }
-    int fd = lease_open(AT_FDCWD, path);
+    file->reason = S_ISREG(found.st_mode) ? find_fault(file, &found, geteuid(), forbidden)
+                                          : AUTHKEYS_NOT_REGULAR;
+    if (file->reason != AUTHKEYS_LISTED) {
+        close(file->fd);
+        file->fd = -1;
+    }
+}
+
+static void open_credential(struct authkeys_file *file, const char *name)
+{
+    if (!credential_path(file->name, sizeof(file->name), name)) {
+        file->error = errno;
+        return;
+    }
+    file->path = file->name;
+    open_checked(file, CREDENTIAL_FORBIDDEN);
+}
+
+static void open_admins(struct authkeys_file *file, const char *path)
+{
+    const char *credential = path != NULL ? credential_name(path) : NULL;
+    file->path = path;
+    file->fd = -1;
+    file->reason = AUTHKEYS_UNREADABLE;
+    file->error = 0;
+    file->owner = file->mode = 0;
+    if (credential != NULL) {
+        open_credential(file, credential);
+    } else if (path != NULL) {
+        open_checked(file, FORBIDDEN);
+    }
+}
+
+/* No user's name leads out of the directory: a name with a slash is not valid. */
+static void open_users_credential(struct authkeys_file *file, const char *pattern,
+                                  const struct account *account)
+{
+    char name[LIMIT_PATH_BYTES];
+    if (expand_path(name, sizeof(name), credential_name(pattern), account->user, account->home,
+                    false) != NULL ||
+        !credential_is_valid(name)) {
+        refuse(file, AUTHKEYS_BAD_PATTERN, pattern);
+        return;
+    }
+    open_credential(file, name);
+    if (file->fd < 0 && file->error == ENOENT) {
+        file->reason = AUTHKEYS_MISSING;
+    }
+}
+
+void authkeys_open_admins(struct authkeys_files *files, const struct authkeys_query *query,
+                          const struct account *account)
+{
+    open_admins(&files->authorities, query->ca_path);
+    open_admins(&files->revoked, query->revoked_path);
+    for (size_t i = 0; i < LIMIT_KEY_FILES; i++) {
+        struct authkeys_file *file = &files->users[i];
+        open_admins(file, NULL);
+        if (query->patterns[i] != NULL && credential_name(query->patterns[i]) != NULL) {
+            file->path = query->patterns[i];
+            open_users_credential(file, query->patterns[i], account);
+        }
+    }
+}
+
+static void open_users(struct authkeys_file *file, const char *pattern,
+                       const struct account *account)
+{
+    file->path = file->name;
+    if (!authkeys_expand(file->name, pattern, account)) {
+        refuse(file, AUTHKEYS_BAD_PATTERN, pattern != NULL ? pattern : file->name);
+        return;
+    }
+    int fd = lease_open(AT_FDCWD, file->name);
     if (fd < 0) {
-        refuse_by_error(files, path);
-    } else if (is_file_safe(files, fd, path, account)) {
-        files->users.fd = fd;
+        refuse_by_error(file, file->name);
+    } else if (is_file_safe(file, fd, file->name, account)) {
+        file->fd = fd;
     } else {
         close(fd);
+    }
+}
+
+void authkeys_open_users(struct authkeys_files *files, const struct authkeys_query *query,
+                         const struct account *account)
+{
+    bool only_credentials = true;
+    size_t count = 0;
+    for (; query->patterns[count] != NULL; count++) {
+        if (files->users[count].path == NULL) {
+            open_users(&files->users[count], query->patterns[count], account);
+            only_credentials = false;
+        }
+    }
+    if (only_credentials) {
+        open_users(&files->users[count], NULL, account);
     }
 }

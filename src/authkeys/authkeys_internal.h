@@ -324,6 +324,11 @@ void authkeys_set_reason(struct authkeys_verdict *verdict, enum authkeys_reason 
 /* Why the file can't be used; AUTHKEYS_NOT_LISTED if it can. */
 void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct authkeys_file *file);
 
+/* The same before one of the user's files is searched, if that is a better reason than the
+ * verdict's: the first file that can't be used, else the last that is there, else the last. Returns
+ * whether it is. */
+bool authkeys_note_file(struct authkeys_verdict *verdict, const struct authkeys_file *file);
+
 /* True, with the reason, if the file of -R revokes the offer. What can't be read revokes
  * everything; without a file nothing is revoked. */
 bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,

@@ -29,6 +29,18 @@ void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct auth
     authkeys_set_reason(verdict, reason, file->path, 0);
 }
 
+bool authkeys_note_file(struct authkeys_verdict *verdict, const struct authkeys_file *file)
+{
+    bool missing = file->fd < 0 && file->reason == AUTHKEYS_MISSING;
+    bool better = verdict->reason == AUTHKEYS_NOT_LISTED ? !missing
+                                                         : verdict->reason == AUTHKEYS_NO_REASON ||
+                                                               verdict->reason == AUTHKEYS_MISSING;
+    if (better) {
+        authkeys_refuse_by_file(verdict, file);
+    }
+    return better;
+}
+
 bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,
                          const struct revoked_offer *offer)
 {

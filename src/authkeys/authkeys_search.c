@@ -31,7 +31,7 @@ struct search {
 
 /* ---- lines of a file ------------------------------------------------------------------------- */
 
-/* The first fault in the user's file replaces AUTHKEYS_NOT_LISTED. */
+/* The first fault in the user's files replaces AUTHKEYS_NOT_LISTED. */
 static void note_fault(struct search *search, enum authkeys_reason fault)
 {
     if (fault != AUTHKEYS_NOT_LISTED && search->read &&
@@ -257,18 +257,19 @@ static bool search_admins(struct search *search)
 
 static bool search_users(struct search *search)
 {
-    const struct authkeys_file *file = &search->files->users;
-    if (!search->settled) {
-        authkeys_refuse_by_file(search->verdict, file);
+    struct authkeys_verdict *verdict = search->verdict;
+    const struct authkeys_file *files = search->files->users;
+    verdict->reason = search->settled ? verdict->reason : AUTHKEYS_NO_REASON;
+    for (size_t i = 0; i < LIMIT_KEY_FILES && files[i].path != NULL; i++) {
+        if (!search->settled) {
+            authkeys_note_file(verdict, &files[i]);
+        }
+        if (files[i].fd >= 0 && search_file(search, &files[i], false)) {
+            return true;
+        }
     }
-    if (file->fd < 0) {
-        return false;
-    }
-    if (search_file(search, file, false)) {
-        return true;
-    }
-    if (!search->read && search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-        authkeys_set_reason(search->verdict, AUTHKEYS_NO_AUTHORITY, file->path, 0);
+    if (!search->read && verdict->reason == AUTHKEYS_NOT_LISTED) {
+        verdict->reason = AUTHKEYS_NO_AUTHORITY;
     }
     return false;
 }

@@ -122,6 +122,9 @@
 /* The path of a home directory, a shell or a file of keys, with its NUL. */
 #define LIMIT_PATH_BYTES 1024
 
+/* Files of a user's keys: four of -a, and ~/.ssh/authorized_keys. */
+#define LIMIT_KEY_FILES 5
+
 /* A public key as the client sends it. A certificate with the longest forced command and some dozen
  * principals has less than 6 KiB. */
 #define LIMIT_KEY_BLOB_BYTES 8192

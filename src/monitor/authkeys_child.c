@@ -54,7 +54,7 @@ static void end_with_monitor(const struct authkeys_request *request)
 
 /* ---- accounts and files ---------------------------------------------------------------------- */
 
-static bool find_account(struct authkeys_account *found, const struct authkeys_request *request)
+static void find_account(struct authkeys_account *found, const struct authkeys_request *request)
 {
     found->reason =
         account_find(&found->account, &found->groups, request->query.user, &request->rules);
@@ -66,9 +66,7 @@ static bool find_account(struct authkeys_account *found, const struct authkeys_r
     /* No file can list a key of an unknown type. Searching the dummy's file takes as long. */
     if (found->reason == ACCOUNT_GOOD && request->query.key_type == IPC_KEY_UNSUPPORTED) {
         account_nobody(&found->account, &found->groups);
-        return false;
     }
-    return found->reason == ACCOUNT_GOOD;
 }
 
 /* Changes only the effective ids. The real and saved ones stay root's: so the user's processes
@@ -86,16 +84,16 @@ static bool take_users_rights(const struct authkeys_account *found)
            confine_set_uids((uid_t)-1, account->uid, (uid_t)-1) == 0;
 }
 
+/* For an account that may not log in, the same files with the dummy's name: this takes as long. */
 static bool open_files(struct authkeys_files *files, const struct authkeys_account *found,
-                       const char *pattern, const struct authkeys_request *request, bool as_root)
+                       const struct authkeys_request *request, bool as_root)
 {
-    files->authorities = authkeys_open_admins(request->query.ca_path);
-    files->revoked = authkeys_open_admins(request->query.revoked_path);
+    authkeys_open_admins(files, &request->query, &found->account);
     if (as_root && !take_users_rights(found)) {
         return false;
     }
     end_with_monitor(request);
-    authkeys_open_users(files, pattern, &found->account);
+    authkeys_open_users(files, &request->query, &found->account);
     /* Root again: giving up every right needs root. Nothing blocks until then. */
     return !as_root || confine_set_uids((uid_t)-1, 0, (uid_t)-1) == 0;
 }
@@ -164,12 +162,12 @@ void authkeys_child(const struct authkeys_request *request, int reply)
     }
     descriptors_close_from(REPLY_DESCRIPTOR + 1);
 
-    bool known = find_account(&found, request) || request->rules.keeps_refused;
+    find_account(&found, request);
     if (users_leave_descriptors()) {
         descriptors_close_from(REPLY_DESCRIPTOR + 1);
     }
     tzset(); /* for expiry-time: later the time zone's file can't be opened */
-    if (!open_files(&files, &found, known ? request->query.pattern : NULL, request, as_root)) {
+    if (!open_files(&files, &found, request, as_root)) {
         verdict.reason = AUTHKEYS_NO_USER;
         verdict.error = (uint32_t)errno;
     }

@@ -179,7 +179,6 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
     const struct options *options = login->options;
     struct authkeys_request for_child = {
         .query = {.user = options->anybody != NULL ? options->anybody : request->user,
-                  .pattern = options->authkeys,
                   .ca_path = options->authorities,
                   .revoked_path = options->revoked,
                   .address = login->peer->has_ip ? login->peer->address : NULL,
@@ -203,6 +202,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
         .deadline_ms = login->deadline_ms,
     };
     memcpy(for_child.rules.groups, options->groups, sizeof(options->groups));
+    memcpy(for_child.query.patterns, options->authkeys, sizeof(options->authkeys));
     return authkeys_ask(&outcome->account, &outcome->keys, &for_child);
 }
 

@@ -7,7 +7,9 @@
  *
  * Input: a byte of circumstances; pieces (a length and the bytes, support/memory_file.h); the key's
  * number, or the fields of a certificate (support/certified.h); the files of -c and -R (two bytes
- * of length each) and the user's file. 0xfe in a file stands for the key, or for the authority.
+ * of length each) and the user's files. 0xfe in a file stands for the key, or for the authority.
+ * 0xfd starts the user's next file. One without a byte that is not the last is missing; one that
+ * begins with 0xfc belongs to somebody else.
  */
 #include <errno.h>
 #include <sodium.h>
@@ -24,16 +26,20 @@
 
 #define FILE_BYTES 65536
 
-enum { AUTHORITIES, REVOKED_KEYS, USERS, FILES };
+enum { AUTHORITIES, REVOKED_KEYS, USERS, FILES = USERS + LIMIT_KEY_FILES };
 
 struct scene {
     struct authkeys_query query;
     struct account account;
     struct input files[FILES];
+    unsigned users;                               /* how many */
+    enum authkeys_reason faults[LIMIT_KEY_FILES]; /* AUTHKEYS_LISTED for none */
     struct input pieces;
     uint8_t blob[CERTIFIED_BYTES];
     bool has_authorities, has_revoked;
 };
+
+static const char *const users_paths[] = {"/users", "/users1", "/users2", "/users3", "/users4"};
 
 static void open_files(struct authkeys_files *files, const struct scene *scene, struct input pieces,
                        int broken, size_t offset)
@@ -50,8 +56,11 @@ static void open_files(struct authkeys_files *files, const struct scene *scene, 
     files->authorities.fd = fds[AUTHORITIES];
     files->revoked.path = scene->has_revoked ? "/revoked" : NULL;
     files->revoked.fd = fds[REVOKED_KEYS];
-    files->users.fd = fds[USERS];
-    files->users.path = "/users";
+    for (unsigned i = 0; i < scene->users; i++) {
+        files->users[i].reason = scene->faults[i];
+        files->users[i].fd = scene->faults[i] == AUTHKEYS_LISTED ? fds[USERS + i] : -1;
+        files->users[i].path = users_paths[i];
+    }
 }
 
 static void run(struct authkeys_verdict *verdict, const struct scene *scene, struct input pieces,
@@ -219,10 +228,11 @@ static bool look(struct opinion *opinion, int which, const char *path, bool *set
             if (opinion->reason == AUTHKEYS_NOT_LISTED && fault != AUTHKEYS_NOT_LISTED) {
                 opinion->reason = fault;
                 opinion->line = number;
+                opinion->path = path;
             }
             continue;
         }
-        enum authkeys_reason reason = judge(opinion, which == USERS, line.options, option);
+        enum authkeys_reason reason = judge(opinion, which >= USERS, line.options, option);
         if (reason == AUTHKEYS_LISTED && opinion->scene->has_revoked) {
             look_among_revoked(opinion);
             if (opinion->over) {
@@ -263,10 +273,24 @@ static void form_opinion(struct opinion *opinion, const struct scene *scene)
         return;
     }
     if (!settled) {
-        opinion->reason = AUTHKEYS_NOT_LISTED;
-        opinion->path = "/users";
+        opinion->reason = AUTHKEYS_MISSING;
+        opinion->path = users_paths[scene->users - 1];
     }
-    if (!look(opinion, USERS, "/users", &settled) && !opinion->read) {
+    for (unsigned i = 0; i < scene->users; i++) {
+        enum authkeys_reason fault = scene->faults[i];
+        bool weak = opinion->reason == AUTHKEYS_MISSING || opinion->reason == AUTHKEYS_NOT_LISTED;
+        if (!settled && weak && fault != AUTHKEYS_MISSING) {
+            opinion->reason = fault == AUTHKEYS_LISTED ? AUTHKEYS_NOT_LISTED : fault;
+            opinion->path = users_paths[i];
+        }
+        if (fault == AUTHKEYS_LISTED && look(opinion, (int)(USERS + i), users_paths[i], &settled)) {
+            return;
+        }
+        if (opinion->over) {
+            return;
+        }
+    }
+    if (!opinion->read && opinion->reason == AUTHKEYS_NOT_LISTED) {
         opinion->reason = AUTHKEYS_NO_AUTHORITY;
     }
     if (!settled && !opinion->has_authority && opinion->other_line != 0) {
@@ -306,10 +330,11 @@ static void check(const struct scene *scene, uint32_t offset)
     int broken = (int)(offset % FILES);
     if (scene->files[broken].left > 0) {
         run(&other, scene, scene->pieces, broken, offset % scene->files[broken].left);
-        /* What the authorities' file does not say any more, the user's file may. */
+        /* What the authorities' file or one of the user's does not say any more, the next may. */
+        bool next = broken == AUTHORITIES ||
+                    (broken >= USERS && strcmp(whole.path, users_paths[broken - USERS]) == 0);
         FUZZ_CHECK(other.reason != AUTHKEYS_LISTED ||
-                   (whole.reason == AUTHKEYS_LISTED &&
-                    (whole.line == other.line || broken == AUTHORITIES)));
+                   (whole.reason == AUTHKEYS_LISTED && (whole.line == other.line || next)));
     }
 }
 
@@ -324,7 +349,14 @@ static void explain(struct authkeys_verdict *verdict, struct authkeys_report *re
     FUZZ_CHECK(memory_files_open() == FILES);
 }
 
-/* About a line of the user's file that the login has named too, both say the same. A key is let in
+static bool is_in_file(const struct authkeys_finding *finding, const struct authkeys_verdict *login)
+{
+    const char *path =
+        finding->file == LIMIT_KEY_FILES ? "/authorities" : users_paths[finding->file];
+    return login->line == finding->line && strcmp(login->path, path) == 0;
+}
+
+/* About a line of the user's files that the login has named too, both say the same. A key is let in
  * if and only if one of its lines is good, or the last that fits may stand for it. */
 static void compare_finding(const struct authkeys_finding *finding,
                             const struct authkeys_verdict *login)
@@ -336,7 +368,7 @@ static void compare_finding(const struct authkeys_finding *finding,
     }
     FUZZ_CHECK(!same || login->reason != AUTHKEYS_REVOKED);
     FUZZ_CHECK(!same || finding->reason != AUTHKEYS_LISTED || login->reason == AUTHKEYS_LISTED);
-    if (same && login->line == finding->line && strcmp(login->path, "/users") == 0) {
+    if (same && is_in_file(finding, login)) {
         if (finding->reason == AUTHKEYS_NO_SHELL && login->reason != AUTHKEYS_NO_SHELL) {
             FUZZ_CHECK(login->reason != AUTHKEYS_LISTED && authkeys_may_work(login->reason));
             return;
@@ -351,12 +383,10 @@ static void compare_finding(const struct authkeys_finding *finding,
 static void compare_authority(const struct authkeys_finding *finding,
                               const struct authkeys_verdict *login)
 {
-    const char *path = finding->of_authorities != 0 ? "/authorities" : "/users";
     if (sodium_is_zero(finding->fingerprint, 32) ||
         memcmp(finding->fingerprint, login->grant.authority, 32) != 0 ||
-        login->line != finding->line || strcmp(login->path, path) != 0 ||
-        finding->reason == AUTHKEYS_REVOKED || finding->reason == AUTHKEYS_FOR_AUTHORITY ||
-        finding->reason == AUTHKEYS_NO_SHELL) {
+        !is_in_file(finding, login) || finding->reason == AUTHKEYS_REVOKED ||
+        finding->reason == AUTHKEYS_FOR_AUTHORITY || finding->reason == AUTHKEYS_NO_SHELL) {
         return;
     }
     FUZZ_CHECK(login->reason ==
@@ -370,7 +400,7 @@ static void check_lines(const struct scene *scene)
     static struct authkeys_verdict verdict, other, login;
     static struct authkeys_report report, second;
     uint32_t type = scene->query.key_type;
-    uint32_t number = 0, of_authorities = 0;
+    uint32_t number = 0, file = 0;
     explain(&verdict, &report, scene, (struct input){NULL, 0});
     explain(&other, &second, scene, scene->pieces);
     FUZZ_CHECK(memcmp(&verdict, &other, sizeof(verdict)) == 0);
@@ -381,22 +411,24 @@ static void check_lines(const struct scene *scene)
     bool listed = false;
     FUZZ_CHECK(report.count <= LIMIT_EXPLAINED_LINES);
     FUZZ_CHECK(report.more == 0 || report.count == LIMIT_EXPLAINED_LINES);
-    if (verdict.reason != AUTHKEYS_NOT_LISTED) {
-        FUZZ_CHECK(verdict.reason > AUTHKEYS_REVOKED && strcmp(verdict.path, "/revoked") == 0);
+    if (strcmp(verdict.path, "/revoked") == 0) {
+        FUZZ_CHECK(verdict.reason > AUTHKEYS_REVOKED);
         FUZZ_CHECK(report.count == 0 && (!plain || login.reason != AUTHKEYS_LISTED));
         return;
     }
+    FUZZ_CHECK(verdict.reason == AUTHKEYS_NOT_LISTED || verdict.reason == AUTHKEYS_MISSING ||
+               verdict.reason == AUTHKEYS_UNSAFE_OWNER);
     for (uint32_t i = 0; i < report.count; i++) {
         const struct authkeys_finding *finding = &report.findings[i];
         FUZZ_CHECK(finding->reason >= AUTHKEYS_LISTED && finding->reason <= AUTHKEYS_REVOKED);
-        FUZZ_CHECK(finding->of_authorities >= of_authorities);
-        FUZZ_CHECK(finding->of_authorities > of_authorities || finding->line > number);
+        FUZZ_CHECK(finding->file >= file && finding->file <= LIMIT_KEY_FILES);
+        FUZZ_CHECK(finding->file > file || finding->line > number);
         number = finding->line;
-        of_authorities = finding->of_authorities;
+        file = finding->file;
         compare_authority(finding, &login);
-        if (plain && of_authorities == 0) {
+        if (plain && file < LIMIT_KEY_FILES) {
             compare_finding(finding, &login);
-            listed = listed || (finding->line == login.line && finding->reason == AUTHKEYS_LISTED);
+            listed = listed || (is_in_file(finding, &login) && finding->reason == AUTHKEYS_LISTED);
         }
     }
     FUZZ_CHECK(!plain || login.reason != AUTHKEYS_LISTED || listed || report.more > 0);
@@ -429,10 +461,31 @@ static void make_offer(struct scene *scene, struct input *input, char *line, siz
     scene->query.blob_bytes = blob.used;
 }
 
+/* Splits what stands for the user's files. */
+static void split_users(struct scene *scene)
+{
+    struct input rest = scene->files[USERS];
+    for (scene->users = 0; scene->users < LIMIT_KEY_FILES; scene->users++) {
+        const uint8_t *end = rest.left > 0 ? memchr(rest.at, 0xfd, rest.left) : NULL;
+        bool last = end == NULL || scene->users == LIMIT_KEY_FILES - 1;
+        size_t count = last ? rest.left : (size_t)(end - rest.at);
+        bool unsafe = count > 0 && rest.at[0] == 0xfc;
+        scene->files[USERS + scene->users] = input_take(&rest, count);
+        scene->faults[scene->users] = unsafe                ? AUTHKEYS_UNSAFE_OWNER
+                                      : count == 0 && !last ? AUTHKEYS_MISSING
+                                                            : AUTHKEYS_LISTED;
+        input_u8(&rest);
+        if (last) {
+            scene->users++;
+            break;
+        }
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct scene scene;
-    static uint8_t texts[FILES][FILE_BYTES];
+    static uint8_t texts[USERS + 1][FILE_BYTES];
     struct input input = {data, size};
     char line[2 * LIMIT_PLAIN_KEY_BYTES];
     memset(&scene, 0, sizeof(scene));
@@ -451,7 +504,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     strcpy(scene.account.user, "alice");
     strcpy(scene.account.shell, (kind & 0xc0) == 0xc0 ? "" : "/bin/sh");
     make_offer(&scene, &input, line, sizeof(line));
-    for (unsigned i = 0; i < FILES; i++) {
+    for (unsigned i = 0; i <= USERS; i++) {
         uint64_t count = SIZE_MAX;
         if (i != USERS) {
             second_number(&input, 2, &count);
@@ -459,6 +512,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const struct input part = input_take(&input, (size_t)count);
         scene.files[i] = (struct input){texts[i], second_expand(texts[i], FILE_BYTES, part, line)};
     }
+    split_users(&scene);
     check(&scene, (uint32_t)(size * 2654435761U));
     check_lines(&scene);
     return 0;

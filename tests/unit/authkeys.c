@@ -158,7 +158,7 @@ static struct authkeys_query make_query(const char *pattern)
     static uint8_t blob[HOSTKEY_BLOB_BYTES];
     hostkey_blob(blob, key);
     return (struct authkeys_query){
-        .pattern = pattern,
+        .patterns = {pattern},
         .user = "alice",
         .key_type = IPC_KEY_ED25519,
         .blob = blob,
@@ -426,19 +426,202 @@ TEST(too_much_processor_time)
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_TOO_SLOW);
     assert_contains(verdict.path, "/.ssh/authorized_keys");
     /* The list of revoked keys is read last: the time may have come by then. */
-    const struct authkeys_file revoked = authkeys_open_admins(path);
+    static struct authkeys_files files;
+    query.revoked_path = path;
+    authkeys_open_admins(&files, &query, &account);
     const struct revoked_offer offer = {.key = &wanted};
-    ck_assert(authkeys_is_revoked(&verdict, &revoked, &offer));
-    close(revoked.fd);
+    ck_assert(authkeys_is_revoked(&verdict, &files.revoked, &offer));
+    close(files.revoked.fd);
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_TOO_SLOW);
     ck_assert_str_eq(verdict.path, path);
     ck_assert_str_eq(authkeys_words(&verdict), "reading this file takes too much processor time");
     lines_stopped = 0;
     signal(SIGXCPU, SIG_DFL);
-    query.revoked_path = path;
     search_files(&verdict, &query, &account);
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
 }
+
+/* ---- several files --------------------------------------------------------------------------- */
+
+static struct authkeys_verdict search_all(const char *first, const char *second, const char *third)
+{
+    struct authkeys_verdict verdict;
+    struct authkeys_query query = make_query(first);
+    query.patterns[1] = second;
+    query.patterns[2] = third;
+    query.patterns[3] = "%h/last";
+    search_files(&verdict, &query, &account);
+    return verdict;
+}
+
+/* With a file that is missing, so that ~/.ssh/authorized_keys does not follow. */
+static struct authkeys_verdict search_credential(const char *pattern)
+{
+    struct authkeys_verdict verdict;
+    struct authkeys_query query = make_query(pattern);
+    query.patterns[1] = "none";
+    search_files(&verdict, &query, &account);
+    return verdict;
+}
+
+static void write_file(const char *name, const char *text, mode_t mode)
+{
+    scratch_write(scratch, name, text, strlen(text), mode);
+}
+
+static void expect_verdict(const struct authkeys_verdict *verdict, enum authkeys_reason reason,
+                           const char *name, uint32_t line)
+{
+    char path[2 * SCRATCH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", scratch, name);
+    ck_assert_msg(verdict->reason == reason && verdict->line == line, "reason %u, line %u",
+                  verdict->reason, verdict->line);
+    ck_assert_str_eq(verdict->path, path);
+}
+
+/* The first line that lets the key in counts, with its options. */
+TEST(several_files_in_order)
+{
+    write_file("a", OTHER_KEY "\n", 0600);
+    write_file("b", "restrict " KEY "\n", 0600);
+    write_file("last", KEY "\n", 0600);
+    struct authkeys_verdict verdict = search_all("a", "none", "b");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, "b", 1);
+    ck_assert_uint_eq(verdict.grant.flags & GRANT_PTY, 0);
+    verdict = search_all("a", "last", "b");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, "last", 1);
+    ck_assert_uint_ne(verdict.grant.flags & GRANT_PTY, 0);
+    /* A refused line is no end; without another one it is the reason. */
+    write_file("a", "no-such-option " KEY "\n", 0600);
+    verdict = search_all("a", "none", "b");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, "b", 1);
+    write_file("b", "cert-authority " KEY "\n", 0600);
+    write_file("last", "", 0600);
+    verdict = search_all("a", "none", "b");
+    expect_verdict(&verdict, AUTHKEYS_UNKNOWN_OPTION, "a", 1);
+}
+
+/* A missing file is passed over. One that can't be used refuses its own keys, and is the reason if
+ * no other file has the key. */
+TEST(several_files_of_which_some_can_not_be_used)
+{
+    struct authkeys_verdict verdict = search_all("a", "b", "c");
+    expect_verdict(&verdict, AUTHKEYS_MISSING, "last", 0);
+    write_file("b", OTHER_KEY "\n", 0600);
+    verdict = search_all("a", "b", "c");
+    expect_verdict(&verdict, AUTHKEYS_NOT_LISTED, "b", 0);
+    write_file("c", KEY "\n", 0666);
+    verdict = search_all("a", "b", "c");
+    expect_verdict(&verdict, AUTHKEYS_UNSAFE_MODE, "c", 0);
+    verdict = search_all("c", "b", "a");
+    expect_verdict(&verdict, AUTHKEYS_UNSAFE_MODE, "c", 0);
+    ck_assert_uint_eq(verdict.mode, 0666);
+    write_file("last", KEY "\n", 0600);
+    verdict = search_all("c", "b", "a");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, "last", 1);
+    verdict = search_all("%x", "b", "a");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, "last", 1);
+    write_file("last", "ssh-ed25519 AAAA\n", 0600);
+    verdict = search_all("a", "b", "none");
+    expect_verdict(&verdict, AUTHKEYS_LINE_DAMAGED, "last", 1);
+}
+
+/* ---- credentials ----------------------------------------------------------------------------- */
+
+TEST(credentials_of_users)
+{
+    setenv("CREDENTIALS_DIRECTORY", scratch, 1);
+    write_file("keys.alice", KEY "\n", 0440);
+    struct authkeys_verdict verdict = search_credential("credential:keys.%u");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, "keys.alice", 1);
+    ck_assert_uint_eq(search_credential("credential:none").reason, AUTHKEYS_MISSING);
+    verdict = search_all("credential:none", "credential:keys.%u", "a");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, "keys.alice", 1);
+    write_file("keys.alice", "", 0400);
+    verdict = search_credential("credential:keys.%u");
+    expect_verdict(&verdict, AUTHKEYS_NOT_LISTED, "keys.alice", 0);
+    static const mode_t forbidden[] = {0404, 0402, 0401, 0420, 0410};
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++) {
+        write_file("keys.alice", KEY "\n", forbidden[i]);
+        verdict = search_credential("credential:keys.%u");
+        expect_verdict(&verdict, AUTHKEYS_UNSAFE_MODE, "keys.alice", 0);
+        ck_assert_uint_eq(verdict.mode, forbidden[i]);
+    }
+    if (geteuid() == 0) {
+        char path[2 * SCRATCH_BYTES];
+        snprintf(path, sizeof(path), "%s/keys.alice", scratch);
+        write_file("keys.alice", KEY "\n", 0400);
+        account.uid = 4711; /* a user's own file would do */
+        ck_assert_int_eq(chown(path, account.uid, 0), 0);
+        verdict = search_credential("credential:keys.%u");
+        expect_verdict(&verdict, AUTHKEYS_UNSAFE_OWNER, "keys.alice", 0);
+    }
+    /* Nothing leads out of the directory. */
+    static const char *const patterns[] = {"credential:../%u", "credential:%h",
+                                           "credential:", "credential:.%u", "credential:%x"};
+    for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+        verdict = search_credential(patterns[i]);
+        ck_assert_uint_eq(verdict.reason, AUTHKEYS_BAD_PATTERN);
+        ck_assert_str_eq(verdict.path, patterns[i]);
+    }
+    snprintf(account.user, sizeof(account.user), "../alice");
+    ck_assert_uint_eq(search_credential("credential:%u").reason, AUTHKEYS_BAD_PATTERN);
+    unsetenv("CREDENTIALS_DIRECTORY");
+    ck_assert_uint_eq(search_credential("credential:keys").reason, AUTHKEYS_MISSING);
+    setenv("CREDENTIALS_DIRECTORY", "relative", 1);
+    ck_assert_uint_eq(search_credential("credential:keys").reason, AUTHKEYS_MISSING);
+    unsetenv("CREDENTIALS_DIRECTORY");
+}
+
+/* ~/.ssh/authorized_keys follows credentials, but no file of -a. */
+TEST(credentials_replace_no_file)
+{
+    setenv("CREDENTIALS_DIRECTORY", scratch, 1);
+    write_file("first", "restrict " KEY "\n", 0400);
+    write_file(".ssh/authorized_keys", KEY "\n", 0600);
+    struct authkeys_verdict verdict = search_with("credential:first");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, "first", 1);
+    verdict = search_with("credential:second");
+    expect_verdict(&verdict, AUTHKEYS_LISTED, ".ssh/authorized_keys", 1);
+    ck_assert_uint_eq(search_credential("credential:second").reason, AUTHKEYS_MISSING);
+    struct authkeys_query query = make_query("credential:1");
+    query.patterns[1] = query.patterns[2] = query.patterns[3] = "credential:2";
+    search_files(&verdict, &query, &account);
+    expect_verdict(&verdict, AUTHKEYS_LISTED, ".ssh/authorized_keys", 1);
+    unsetenv("CREDENTIALS_DIRECTORY");
+}
+
+/* A credential that can't be used revokes everything, as a file does. */
+TEST(credential_of_revoked_keys)
+{
+    struct authkeys_verdict verdict;
+    struct authkeys_query query = make_query(NULL);
+    query.revoked_path = "credential:revoked";
+    write_file(".ssh/authorized_keys", KEY "\n", 0600);
+    search_files(&verdict, &query, &account);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNREADABLE);
+    ck_assert_uint_eq(verdict.error, ENOENT);
+    ck_assert_str_eq(verdict.path, "credential:revoked");
+    setenv("CREDENTIALS_DIRECTORY", scratch, 1);
+    search_files(&verdict, &query, &account);
+    expect_verdict(&verdict, AUTHKEYS_UNREADABLE, "revoked", 0);
+    write_file("revoked", OTHER_KEY "\n", 0444);
+    search_files(&verdict, &query, &account);
+    expect_verdict(&verdict, AUTHKEYS_UNSAFE_MODE, "revoked", 0);
+    write_file("revoked", OTHER_KEY "\n", 0400);
+    search_files(&verdict, &query, &account);
+    expect_verdict(&verdict, AUTHKEYS_LISTED, ".ssh/authorized_keys", 1);
+    write_file("revoked", OTHER_KEY "\n" KEY "\n", 0400);
+    search_files(&verdict, &query, &account);
+    expect_verdict(&verdict, AUTHKEYS_REVOKED, "revoked", 2);
+    write_file("revoked", "", 0400);
+    search_files(&verdict, &query, &account);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.revoked_empty, 1);
+    unsetenv("CREDENTIALS_DIRECTORY");
+}
+
+/* ---- owners and modes ------------------------------------------------------------------------ */
 
 /* Every mode of the file, of ~/.ssh and of the home. */
 TEST(modes)

@@ -40,14 +40,16 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
  * files. In shared memory. */
 static int *end_signal;
 
-void __real_authkeys_open_users(struct authkeys_files *, const char *, const struct account *);
-void __wrap_authkeys_open_users(struct authkeys_files *, const char *, const struct account *);
+void __real_authkeys_open_users(struct authkeys_files *, const struct authkeys_query *,
+                                const struct account *);
+void __wrap_authkeys_open_users(struct authkeys_files *, const struct authkeys_query *,
+                                const struct account *);
 
-void __wrap_authkeys_open_users(struct authkeys_files *files, const char *pattern,
+void __wrap_authkeys_open_users(struct authkeys_files *files, const struct authkeys_query *query,
                                 const struct account *account)
 {
     prctl(PR_GET_PDEATHSIG, end_signal);
-    __real_authkeys_open_users(files, pattern, account);
+    __real_authkeys_open_users(files, query, account);
 }
 
 static void begin(void)
@@ -59,6 +61,8 @@ static void begin(void)
     people_begin(scratch);
     scratch_write(scratch, "keys", "a line\n", 7, 0600);
     scratch_write(scratch, "authorities", "an authority\n", 13, 0400);
+    setenv("CREDENTIALS_DIRECTORY", scratch, 1);
+    scratch_write(scratch, "for.alice", "of a credential\n", 16, 0400);
     hostkey = secret_new(sizeof(*hostkey));
     ck_assert_ptr_nonnull(hostkey);
     ck_assert_int_eq(pipe(answer), 0);
@@ -75,7 +79,7 @@ static void run_child(void)
     snprintf(authorities, sizeof(authorities), "%s/authorities", scratch);
     const struct authkeys_request request = {
         .query = {.user = "alice",
-                  .pattern = "keys",
+                  .patterns = {"keys", "credential:for.%u"},
                   .ca_path = authorities,
                   .key_type = IPC_KEY_ED25519},
         .search = authkeys_search,
@@ -116,9 +120,10 @@ static void expect_answer(void)
 static void read_both_files(void)
 {
     char bytes[32];
-    call_need(read(opened->users.fd, bytes, sizeof(bytes)) == 7);
+    call_need(read(opened->users[0].fd, bytes, sizeof(bytes)) == 7);
     call_need(read(opened->authorities.fd, bytes, sizeof(bytes)) == 13);
-    call_need(opened->revoked.fd == -1);
+    call_need(read(opened->users[1].fd, bytes, sizeof(bytes)) == 16);
+    call_need(opened->users[2].path == NULL && opened->revoked.fd == -1);
 }
 
 UNIT_NEEDS(people_have_seccomp(), "there are no seccomp filters here");
@@ -131,6 +136,32 @@ TEST_EACH(files_are_read, 2)
     int status = call_end_of(_i == 0 ? run_child : run_child_below_a_filter);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
                   (unsigned)status);
+    expect_answer();
+}
+
+static void become_nobody(struct account *account, struct account_groups *groups)
+{
+    (void)groups;
+    account->uid = unprivileged.uid;
+    account->gid = unprivileged.gid;
+}
+
+/* A credential is opened as root, before the child takes the user's rights. */
+static void read_credential(void)
+{
+    char bytes[32];
+    call_need(opened->users[0].fd == -1 && opened->users[0].reason == AUTHKEYS_UNREADABLE);
+    call_need(read(opened->users[1].fd, bytes, sizeof(bytes)) == 16);
+}
+
+TEST(credentials_are_opened_as_root)
+{
+    if (geteuid() != 0) {
+        return;
+    }
+    people->change_account = become_nobody;
+    action = read_credential;
+    ck_assert_int_eq(call_end_of(run_child), 0);
     expect_answer();
 }
 
@@ -313,13 +344,6 @@ TEST(every_right_is_given_up)
 }
 
 /* ---- the monitor's end ----------------------------------------------------------------------- */
-
-static void become_nobody(struct account *account, struct account_groups *groups)
-{
-    (void)groups;
-    account->uid = unprivileged.uid;
-    account->gid = unprivileged.gid;
-}
 
 static void do_nothing(void)
 {

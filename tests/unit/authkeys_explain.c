@@ -23,8 +23,8 @@ static void begin(void)
 {
     scratch_make(scratch);
     memset(&files, 0, sizeof(files));
-    files.users.fd = files.authorities.fd = files.revoked.fd = -1;
-    files.users.path = "/users";
+    files.users[0].fd = files.authorities.fd = files.revoked.fd = -1;
+    files.users[0].path = "/users";
     report =
         mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(report, MAP_FAILED);
@@ -72,7 +72,7 @@ static void give_revoked(const char *text)
 static void explain(const char *users)
 {
     if (users != NULL) {
-        files.users.fd = file_of(users);
+        files.users[0].fd = file_of(users);
     }
     memset(&verdict, 0, sizeof(verdict));
     memset(report, 0, sizeof(*report));
@@ -243,10 +243,10 @@ TEST(more_lines_than_fit_and_revoked_ones)
 TEST(users_file_that_can_not_be_used)
 {
     char text[256];
-    files.users.reason = AUTHKEYS_UNSAFE_MODE;
-    files.users.owner = 17;
-    files.users.mode = 0664;
-    files.users.path = "/home/alice";
+    files.users[0].reason = AUTHKEYS_UNSAFE_MODE;
+    files.users[0].owner = 17;
+    files.users[0].mode = 0664;
+    files.users[0].path = "/home/alice";
     files.authorities.path = "/authorities";
     snprintf(text, sizeof(text), "%s\nrestrict %s\nssh-rsa AAAA\n", key_line(1), key_line(2));
     files.authorities.fd = file_of(text);
@@ -260,8 +260,43 @@ TEST(users_file_that_can_not_be_used)
     expect(1, 2, AUTHKEYS_BROKEN_OPTION, "");
     expect(2, 3, AUTHKEYS_AUTHORITY_TYPE, "ssh-rsa");
     for (int i = 0; i < 3; i++) {
-        ck_assert_uint_eq(report->findings[i].of_authorities, 1);
+        ck_assert_uint_eq(report->findings[i].file, LIMIT_KEY_FILES);
     }
+}
+
+/* Lines of all files, and why one can't be used: the first in the verdict, the next as findings. A
+ * missing one counts only if nothing else does. */
+TEST(several_files_of_the_user)
+{
+    static const enum authkeys_reason faults[] = {AUTHKEYS_MISSING, AUTHKEYS_UNSAFE_MODE,
+                                                  AUTHKEYS_UNSAFE_OWNER};
+    static const char *const paths[] = {"/a", "/b", "/c", "/d"};
+    for (int i = 0; i < 4; i++) {
+        files.users[i] =
+            (struct authkeys_file){.path = paths[i], .fd = -1, .owner = 1000 + (uint32_t)i};
+        files.users[i].reason = i < 3 ? faults[i] : AUTHKEYS_LISTED;
+    }
+    files.users[3].fd = file_of(key_line(1));
+    files.authorities.path = "/authorities";
+    files.authorities.fd = file_of(key_line(2));
+    explain(NULL);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
+    ck_assert_str_eq(verdict.path, "/b");
+    ck_assert_uint_eq(report->count, 3);
+    expect(0, 0, AUTHKEYS_UNSAFE_OWNER, "");
+    expect(1, 1, AUTHKEYS_LISTED, "");
+    expect(2, 1, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
+    ck_assert_uint_eq(report->findings[0].owner, 1002);
+    ck_assert_str_eq(report->paths[report->findings[0].file], "/c");
+    ck_assert_str_eq(report->paths[report->findings[1].file], "/d");
+    ck_assert_str_eq(report->paths[report->findings[2].file], "/authorities");
+    files.users[1].reason = AUTHKEYS_MISSING;
+    files.users[2].path = NULL;
+    files.authorities.path = NULL;
+    explain(NULL);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_MISSING);
+    ck_assert_str_eq(verdict.path, "/b");
+    ck_assert_uint_eq(report->count, 0);
 }
 
 TEST(authorities_that_can_not_be_used)
@@ -275,8 +310,8 @@ TEST(authorities_that_can_not_be_used)
     ck_assert_uint_eq(report->count, 2);
     expect(0, 1, AUTHKEYS_LISTED, "");
     expect(1, 0, AUTHKEYS_UNSAFE_OWNER, "");
-    ck_assert_uint_eq(report->findings[0].of_authorities, 0);
-    ck_assert_uint_eq(report->findings[1].of_authorities, 1);
+    ck_assert_uint_eq(report->findings[0].file, 0);
+    ck_assert_uint_eq(report->findings[1].file, LIMIT_KEY_FILES);
     ck_assert_uint_eq(report->findings[1].owner, 18);
     ck_assert_uint_eq(report->findings[1].mode, 0640);
     files.authorities = (struct authkeys_file){
@@ -288,7 +323,7 @@ TEST(authorities_that_can_not_be_used)
 
 TEST(file_that_can_not_be_read)
 {
-    files.users.fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    files.users[0].fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     explain(NULL);
     ck_assert_uint_eq(report->count, 1);
     expect(0, 0, AUTHKEYS_UNREADABLE, "");

@@ -349,7 +349,7 @@ static void compare(const char *file, size_t count, unsigned number)
     static char pattern[] = "keys";
     static struct authkeys_verdict verdict;
     static struct simple simple;
-    const struct authkeys_query query = {.pattern = pattern,
+    const struct authkeys_query query = {.patterns = {pattern},
                                          .address = "192.0.2.1",
                                          .key_type = IPC_KEY_ED25519,
                                          .blob = blob,

@@ -157,7 +157,7 @@ static enum authkeys_reason judge_blob(uint32_t key_type, const uint8_t *blob, s
     memcpy(exact, blob, count);
     snprintf(authorities, sizeof(authorities), "%s/authorities", scratch);
     snprintf(revoked, sizeof(revoked), "%s/revoked", scratch);
-    const struct authkeys_query query = {.pattern = pattern,
+    const struct authkeys_query query = {.patterns = {pattern},
                                          .address = address,
                                          .ca_path = with_authorities ? authorities : NULL,
                                          .revoked_path = with_revoked ? revoked : NULL,

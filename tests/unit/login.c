@@ -129,7 +129,7 @@ static void begin(void)
     people_begin(home);
     options.best_effort = !people_have_seccomp();
     options.attempts = 6;
-    options.authkeys = pattern;
+    options.authkeys[0] = pattern;
     ck_assert_int_eq(pipe(watched), 0);
     memset(&login, 0, sizeof(login));
     login.options = &options;

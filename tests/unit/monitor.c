@@ -297,7 +297,7 @@ static void begin(void)
     int bytes = snprintf(line, sizeof(line), "ssh-ed25519 %s\n", base64);
     scratch_write(home, "keys", line, (size_t)bytes, 0600);
     options.keydir = keydir;
-    options.authkeys = pattern;
+    options.authkeys[0] = pattern;
     options.login_seconds = 30;
     options.attempts = 6;
 }

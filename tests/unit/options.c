@@ -107,7 +107,7 @@ TEST(defaults)
     ck_assert_ptr_null(options->authorities);
     ck_assert_ptr_null(options->revoked);
     ck_assert_ptr_null(options->forced_command);
-    ck_assert_ptr_null(options->authkeys);
+    ck_assert_ptr_null(options->authkeys[0]);
     ck_assert(options->groups[0] == NULL && options->groups[1] == NULL);
     ck_assert(!options->check);
     ck_assert_ptr_null(options->check_user);
@@ -156,7 +156,7 @@ TEST(values)
 {
     const struct options *options =
         accepted("-a /etc/%u/keys -e run_this -g users -t 5 -i 86400 -M 7200 -k 30 -m 3 k");
-    ck_assert_str_eq(options->authkeys, "/etc/%u/keys");
+    ck_assert_str_eq(options->authkeys[0], "/etc/%u/keys");
     ck_assert_str_eq(options->forced_command, "run this");
     ck_assert_str_eq(options->groups[0], "users");
     ck_assert_ptr_null(options->groups[1]);
@@ -169,6 +169,15 @@ TEST(values)
     options = accepted("-g one -gtwo k");
     ck_assert_str_eq(options->groups[0], "one");
     ck_assert_str_eq(options->groups[1], "two");
+    options =
+        accepted("-a credential:keys.%u -a a -a ../b -a %h/c -c credential:c -R credential:r k");
+    static const char *const files[] = {"credential:keys.%u", "a", "../b", "%h/c"};
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_str_eq(options->authkeys[i], files[i]);
+    }
+    ck_assert_ptr_null(options->authkeys[4]);
+    ck_assert_str_eq(options->authorities, "credential:c");
+    ck_assert_str_eq(options->revoked, "credential:r");
     options = accepted("-N git -e run -g git -m 3 -r -vv k");
     ck_assert_str_eq(options->anybody, "git");
     ck_assert_uint_eq(options->user_connections, 0);
@@ -241,7 +250,6 @@ static const struct {
     {"-e c -N", "-N"},
     {"-R a -R b k", "only once: -R"},
     {"-Rrevoked -TRother k", "only once: -R"},
-    {"-a a -a b k", "only once: -a"},
     {"-c a -vc b k", "only once: -c"},
     {"-e a -e a k", "only once: -e"},
     {"-N a -N b -e c k", "only once: -N"},
@@ -273,6 +281,11 @@ static const struct {
     {"-g \"\" k", "empty argument: -g"},
     {"-g a -g \"\" k", "empty argument: -g"},
     {"-g a -g b -g c k", "too many groups: c"},
+    {"-a 1 -a 2 -a 3 -a 4 -a 5 k", "too many files of keys: 5"},
+    {"-a 1 -a credential:a/b k", "not the name of a credential: credential:a/b"},
+    {"-a 1 -a 2 -a 3 -a credential:.x k", "not the name of a credential: credential:.x"},
+    {"-c credential: k", "not the name of a credential: credential:"},
+    {"-R credential:../x k", "not the name of a credential: credential:../x"},
     {"-t 0 k", "-t"},
     {"-t x k", "x"},
     {"-t -1 k", "-1"},

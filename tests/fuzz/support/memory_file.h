@@ -8,7 +8,7 @@
 
 #include "fuzz.h"
 
-#define MEMORY_FILES 4
+#define MEMORY_FILES 7
 
 /*
  * Opens file `number` and returns its descriptor. Each byte of `pieces` is the result of one

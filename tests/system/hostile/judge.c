@@ -106,7 +106,7 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
                  (unsigned)world->user);
         options.anybody = "alice";
         options.forced_command = forced;
-        options.authkeys = NULL;
+        options.authkeys[0] = NULL;
     }
     options.user_connections = kind->full ? 1 : UINT32_MAX;
     options.login_seconds = kind->login_seconds > 0 ? kind->login_seconds : 60;

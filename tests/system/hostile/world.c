@@ -132,7 +132,7 @@ void world_make(struct world *world)
     make_host_key(world);
     make_users(world);
     world->options.keydir = world->keydir;
-    world->options.authkeys = world->authkeys;
+    world->options.authkeys[0] = world->authkeys;
     world->options.attempts = LIMIT_ATTEMPTS;
     world->options.subsystem_count = 1;
     world->options.subsystems[0] =

@@ -11,12 +11,14 @@ static inline void search_files(struct authkeys_verdict *verdict,
                                 const struct authkeys_query *query, const struct account *account)
 {
     struct authkeys_files files;
-    files.authorities = authkeys_open_admins(query->ca_path);
-    files.revoked = authkeys_open_admins(query->revoked_path);
-    authkeys_open_users(&files, query->pattern, account);
+    authkeys_open_admins(&files, query, account);
+    authkeys_open_users(&files, query, account);
     authkeys_search(verdict, query, account, &files);
-    const int opened[] = {files.authorities.fd, files.revoked.fd, files.users.fd};
-    for (int i = 0; i < 3; i++) {
+    int opened[LIMIT_KEY_FILES + 2] = {files.authorities.fd, files.revoked.fd};
+    for (int i = 0; i < LIMIT_KEY_FILES; i++) {
+        opened[i + 2] = files.users[i].fd;
+    }
+    for (int i = 0; i < LIMIT_KEY_FILES + 2; i++) {
         if (opened[i] >= 0) {
             close(opened[i]);
         }
