@@ -219,7 +219,7 @@ def test_units(name):
     lines = read_text(f"{PACKAGING}/systemd/{name}").splitlines()
     first = lines.index("Environment=WRENSSHD_FLAGS=")
     assert lines.index("EnvironmentFile=-/etc/default/wrensshd") > first
-    assert len([line for line in lines if re.match("ExecStart=.*/wrensshd [$]WRENSSHD_FLAGS /etc/wrensshd$", line)]) == 1
+    assert len([line for line in lines if re.match("ExecStart=.*/wrensshd .*[$]WRENSSHD_FLAGS /etc/wrensshd$", line)]) == 1
 
 
 def test_the_drop_in_for_cloud_init(tmp_path):

@@ -13,8 +13,8 @@ from whole_files import read_text
 UNITS = os.path.join(PROJECT, "packaging/systemd")
 INITRD = os.path.join(PROJECT, "packaging/initramfs/systemd")
 # All settings that the template may have for a connection: others would reach the users' shells.
-ALLOWED = {"Environment", "EnvironmentFile", "ExecStart", "StandardInput", "StandardOutput", "StandardError", "SyslogFacility",
-           "KillMode", "OOMPolicy"}
+ALLOWED = {"Environment", "EnvironmentFile", "ExecStart", "LoadCredential", "StandardInput", "StandardOutput", "StandardError",
+           "SyslogFacility", "KillMode", "OOMPolicy"}
 # Out of 10, by systemd 252: lower is safer. For the template it says 9 and more, as for each login server.
 OTHER_SOCKETS = ["wrensshd-vsock", "wrensshd-unix-local", "wrensshd-unix-export"]
 KEYGEN_EXPOSURE = 10  # in tenths
@@ -163,8 +163,20 @@ def test_one_of_two_sockets(units, site):
     assert settings(units, "wrensshd-listen.socket", "Socket")["ListenStream"] == \
         settings(units, "wrensshd.socket", "Socket")["ListenStream"]
     found = settings(units, "wrensshd-listen.service", "Service")
-    assert found["ExecStart"] == f"{site.bin}/wrensshd-listen systemd {site.bin}/wrensshd $WRENSSHD_FLAGS /etc/wrensshd"
+    assert found["ExecStart"].startswith(f"{site.bin}/wrensshd-listen systemd {site.bin}/wrensshd -a ")
+    assert found["ExecStart"].endswith(" $WRENSSHD_FLAGS /etc/wrensshd")
     assert settings(units, "wrensshd-listen.service", "Unit")["Requires"] == "wrensshd-listen.socket"
+
+
+@pytest.mark.parametrize("name", ["wrensshd@.service", "wrensshd-listen.service"])
+def test_keys_of_the_host(units, name):
+    """The credentials that systemd.system-credentials(7) names for SSH are handed on, and read before users' own files."""
+    assert {line for line in lines_of(units, name, "Service") if line.startswith("LoadCredential=")} == {
+        "LoadCredential=ssh.authorized_keys.root", "LoadCredential=ssh.ephemeral-authorized_keys-all"}
+    command = settings(units, name, "Service")["ExecStart"].split()
+    assert command[-1] == "/etc/wrensshd"
+    assert [command[at + 1] for at, word in enumerate(command) if word == "-a"] == [
+        "credential:ssh.authorized_keys.%%u", "credential:ssh.ephemeral-authorized_keys-all"]
 
 
 def test_the_end_of_an_initramfs(initrd_units):

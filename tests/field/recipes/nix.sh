@@ -34,7 +34,7 @@ serve() {
     await greets 22
 }
 in_store() { same "$(find /target -name '*.so*' ! -path '/target/nix/store/*' ! -path '/target/proc/*')" ''; }
-unit_starts() { grep -qx "ExecStart=/nix/store/[^/]*-wrensshd-$version/s*bin/wrensshd [$]WRENSSHD_FLAGS /etc/wrensshd" "$path/lib/systemd/system/wrensshd@.service"; }
+unit_starts() { grep -qx "ExecStart=/nix/store/[^/]*-wrensshd-$version/s*bin/wrensshd .*[$]WRENSSHD_FLAGS /etc/wrensshd" "$path/lib/systemd/system/wrensshd@.service"; }
 
 mount_target
 settings
