@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from daemon import SLOWNESS, daemon_environment, run
+from guest import Guest, need_guest
 from site_setup import run_or_fail
 from test_check import Report
 from wire import USERAUTH_SUCCESS
@@ -158,3 +159,40 @@ def test_authorities(check, site, source, tmp_path):
     report = check("-a", site.authorized_keys, "-c", "credential:none")
     assert [reason for path, _, reason, _ in report.refused if path.endswith("/none")] == [
         "No such file or directory"], report.text
+
+
+# ---- under systemd --------------------------------------------------------------------------------------
+
+# Debian's systemd-tmpfiles has put root's key into a file, too.
+MAKE_USERS = """useradd -m -s /bin/sh ann; rm -rf .ssh; mkdir -m 700 .ssh; echo StrictHostKeyChecking accept-new >.ssh/config
+chmod 600 /etc/keys/*; install -d -m 700 -o ann /home/ann/.ssh
+install -m 600 -o ann /etc/keys/own.pub /home/ann/.ssh/authorized_keys"""
+ENTERS = [("root", "root"), ("all", "root"), ("all", "ann"), ("own", "ann")]  # a key and a user
+STAYS_OUT = [("root", "ann"), ("own", "root")]
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_a_container_with_keys_of_its_manager(site, tmp_path):
+    """systemd-nspawn hands in keys for root and for every account. The shipped units take both, and users' own after them."""
+    need_guest()
+    credentials = []
+    for name, credential in [("root", "ssh.authorized_keys.root"), ("all", "ssh.ephemeral-authorized_keys-all"), ("own", None)]:
+        run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)])
+        if credential:
+            credentials.append(f"--set-credential={credential}:{(tmp_path / name).with_suffix('.pub').read_text().strip()}")
+    guest = Guest(site, flags=credentials)
+    try:
+        shutil.copytree(tmp_path, guest.etc + "/keys")
+        guest.types(MAKE_USERS)
+        for unit in ("wrensshd.socket", "wrensshd-listen.socket"):
+            guest.types(f"systemctl start {unit}")
+            for key, user in ENTERS + STAYS_OUT:
+                enters = (key, user) in ENTERS
+                done = guest.types(f"ssh -o IdentitiesOnly=yes -i /etc/keys/{key} {user}@127.0.0.1 'id -un; env'", fails=not enters)
+                assert done.stdout.partition("\n")[0] == (user if enters else ""), (unit, key, user)
+                assert "CREDENTIALS_DIRECTORY" not in done.stdout
+            guest.types(f"systemctl stop {unit}; systemctl stop wrensshd-listen.service")
+    finally:
+        guest.close()

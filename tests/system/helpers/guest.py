@@ -27,9 +27,9 @@ def need_guest():
 
 
 class Guest:
-    """`programs` are put into /usr/local/bin: name and path."""
+    """`programs` are put into /usr/local/bin: name and path. `flags` are systemd-nspawn's."""
 
-    def __init__(self, site, programs=()):
+    def __init__(self, site, programs=(), flags=()):
         need_guest()
         self.folder = site.folder("guest")
         self.local, self.etc = site.folder("guest/local"), site.folder("guest/etc")
@@ -42,7 +42,7 @@ class Guest:
         self.proc = subprocess.Popen(
             ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network", "--resolv-conf=off",
              "--timezone=off", "--link-journal=no", "--console=pipe", f"--machine=wrent{os.getpid()}", "--directory=/",
-             "--volatile=yes", *binds, SYSTEMD, "--unit=multi-user.target"],
+             "--volatile=yes", *binds, *flags, SYSTEMD, "--unit=multi-user.target"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=self._enter_groups)
         try:
             self._wait_booted()

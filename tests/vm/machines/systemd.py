@@ -1,6 +1,7 @@
 """systemd as PID 1: the socket, vsock, a Unix socket, the first key, 20 logins at once, a stop, a user's own systemd,
-limits, silent addresses, a flood, a power cut, a reboot."""
+limits, silent addresses, a flood, a power cut, a reboot, a key from the firmware."""
 
+import base64
 import contextlib
 import os
 import re
@@ -23,6 +24,7 @@ SECONDS = 100
 PACKAGES = ["systemd-sysv", "systemd", "iproute2", "netbase", "procps", "tinysshd", "libpam-systemd",
             "dbus-user-session", "systemd-container", "socat"]
 FLOOD, EMULATED_FLOOD = 500, 150  # without KVM systemd starts one or two units a second
+CREDENTIAL = "io.systemd.credential.binary:ssh.authorized_keys.root="
 LOGINS = 20  # beside each of the crowds
 CROWDS = (1, 10), (1, 1), (64, 1), (250, 1)  # silent addresses, connections of each
 OPENSSH = "packaging/COMING-FROM-OPENSSH.md"
@@ -60,9 +62,9 @@ def make_initrd(place, system):
     return archive.write(place.path("initrd"))
 
 
-def boot(place, name, system, image):
+def boot(place, name, system, image, firmware=()):
     machine = Machine(place, name, kernel=os.path.join(system, "kernel"), initrd=place.path("initrd"), disks=[image],
-                      keep_writes=True)
+                      keep_writes=True, firmware=firmware)
     machine.wait_for_ssh(60)
     return machine
 
@@ -70,6 +72,12 @@ def boot(place, name, system, image):
 def check_first_key(place, ssh):
     done = ssh("systemctl is-active wrensshd-keygen.service; stat -c '%a %U' /etc/wrensshd/.ed25519.sk")
     place.check(done.stdout == "active\n600 root\n", f"the key was not made: {done.stdout}{done.stderr}")
+
+
+def check_key_of_firmware(place, stranger, machine):
+    """A key that the machine's firmware hands in as systemd's credential lets root in."""
+    done = stranger.ssh(machine)("echo handed")
+    place.check(done.stdout == "handed\n", f"no login with the firmware's key: {done.stderr}")
 
 
 def check_session_is_free(place, ssh):
@@ -350,7 +358,10 @@ def run(place):
     place.check(person.ssh(machine)("echo in").stdout == "in\n", "no login after the first boot")
     machine.stop()  # as if the power was cut
     place.step("boots again")
-    machine = boot(place, "second", system, image)
+    stranger = Person(place, "stranger")
+    machine = boot(place, "second", system, image, [CREDENTIAL + base64.b64encode(stranger.public.encode()).decode()])
+    stranger.known_hosts = person.known_hosts
+    check_key_of_firmware(place, stranger, machine)
     ssh = person.ssh(machine)
     done = ssh("echo again")
     place.check(done.stdout == "again\n", f"the key did not outlive a power cut: {done.stderr}")

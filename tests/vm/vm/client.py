@@ -10,8 +10,8 @@ from terminal import Terminal
 class Person:
     """`public` goes into authorized_keys; `knows()` gets the host key before the first login."""
 
-    def __init__(self, place):
-        self.identity = place.path("id")
+    def __init__(self, place, name="id"):
+        self.identity = place.path(name)
         self.known_hosts = place.path("known_hosts")
         place.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "person", "-f", self.identity])
         with open(self.identity + ".pub", encoding="ascii") as file:

@@ -74,14 +74,14 @@ def read_all(connection):
 class Machine:
     def __init__(self, place, name, *, kernel, initrd, append="", disks=(), architecture="x86_64", memory=256,
                  keep_writes=False, random=True, forward=(), plugged_in=True, wire=None, idle_card=False,
-                 twin_card=False, served=(), tpm=None, late_disk=None):
+                 twin_card=False, served=(), tpm=None, late_disk=None, firmware=()):
         """
         Starts it. Disks are raw images, which stay as they are unless `keep_writes`. The guest's ports in `forward`
         are in `ports` as ours, as 22 is in `port`. Without `plugged_in` its network has no link until plug_in(). With
         a `wire` (wire.py) that is its network. With `idle_card` another card comes first, where nobody answers, and with
         `twin_card` another one on the same network.
         `served` are pairs of an address in its network, as 10.0.2.100:80, and a program that serves each connection.
-        It has a `tpm` (tpm.py) if there is one. The `late_disk` is plugged in by plug_in_disk().
+        It has a `tpm` (tpm.py) if there is one. `firmware` are texts for the system, SMBIOS strings of type 11. The `late_disk` is plugged in by plug_in_disk().
         """
         program, model, bus, console = MODELS[architecture]
         place.step(f"{name}: tries KVM")
@@ -117,6 +117,8 @@ class Machine:
         if late_disk:
             command += ["-device", "pcie-root-port,id=late-port",
                         "-drive", f"file={late_disk},format=raw,if=none,id=late,snapshot=on"]
+        for text in firmware:
+            command += ["-smbios", f"type=11,value={text}"]
         if tpm:
             command += tpm.flags()
         place.machines.append(self)
