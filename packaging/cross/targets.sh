@@ -3,9 +3,7 @@
 #
 #   debian_arch  Debian's name of the architecture
 #   triple       prefix of Debian's cross compiler, and part of its package's name
-#   musl_triple  folder of musl's headers and libraries in Debian's package
 #   emulator     the qemu for the tests, if this machine can't run them
-#   musl_source  in place of it: not empty if musl is built from Debian's source package
 #   cpu_family, cpu, endian, machine_flags   for Meson's cross file
 #   link_flags   for each program
 #   page_bytes   the largest page of its kernels: relocated data that becomes read-only ends with one
@@ -19,31 +17,31 @@ smaller=-Wl,-mllvm,-inline-threshold=0,-mllvm,-machine-outliner-reruns=3,-mllvm,
 more_targets='riscv64 mips mipsel'
 
 target() {
-    machine_flags='' link_flags='' musl_source='' endian=little page_bytes=4096 size_limit='' zeroed_locals=true
+    machine_flags='' link_flags='' endian=little page_bytes=4096 size_limit='' zeroed_locals=true
     case $1 in
     x86_64)
-        debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
+        debian_arch=amd64 triple=x86_64-linux-gnu emulator=qemu-x86_64
         cpu_family=x86_64 cpu=x86_64 size_limit=284672 link_flags=$smaller
         ;;
     aarch64)
-        debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
+        debian_arch=arm64 triple=aarch64-linux-gnu emulator=qemu-aarch64
         cpu_family=aarch64 cpu=aarch64 size_limit=262144 page_bytes=65536 link_flags=$smaller
         zeroed_locals=false
         ;;
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
-        debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
+        debian_arch=armhf triple=arm-linux-gnueabihf emulator=qemu-arm
         cpu_family=arm cpu=armv7 size_limit=215040 zeroed_locals=false link_flags=$smaller
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
         ;;
     riscv64)
-        debian_arch=riscv64 triple=riscv64-linux-gnu musl_source=yes emulator=qemu-riscv64
+        debian_arch=riscv64 triple=riscv64-linux-gnu emulator=qemu-riscv64
         cpu_family=riscv64 cpu=rv64gc
         # Clang 14 does not tell the link-time optimizer.
         link_flags=-Wl,-mllvm,-target-abi=lp64d,-mllvm,-mattr=+d
         ;;
     mips | mipsel)
-        debian_arch=$1 triple=$1-linux-gnu musl_source=yes emulator=qemu-$1
+        debian_arch=$1 triple=$1-linux-gnu emulator=qemu-$1
         cpu_family=mips cpu=mips32r2 page_bytes=65536
         [ "$1" = mipsel ] || endian=big
         # Here terminals have requests above INT_MAX, and musl's ioctl() takes an int.

@@ -43,6 +43,7 @@ libc6-dev-armhf-cross:test -e /usr/arm-linux-gnueabihf/include/stdio.h
 clang:has clang
 lld:has ld.lld
 llvm:has llvm-ar
+make:has make
 patch:has patch
 xz-utils:has xz
 mandoc:has mandoc

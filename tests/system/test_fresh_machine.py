@@ -24,7 +24,7 @@ BUILD = "gcc libc6-dev meson ninja-build pkg-config libsodium-dev check "
 SYSTEM = "python3 python3-pytest libsodium23 openssh-client "
 ARM = "gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf "
 ARM_LIBC = "libc6-dev-arm64-cross libc6-dev-armhf-cross "
-STATIC = "clang lld llvm mandoc patch xz-utils "
+STATIC = "clang lld llvm make mandoc patch xz-utils "
 SUITE = BUILD + "python3 python3-pytest openssh-client ucspi-tcp openssh-server busybox-static iproute2 python3-venv "
 # What each command must name; {rt}, {cbmc}, {systemd} and {other} are called otherwise in each release.
 COMMANDS = {
