@@ -29,7 +29,7 @@ def functions(target):
 
 def prebuilt_names(target):
     sysroot = os.path.join(WORK, target.arch, "sysroot", "lib")
-    files = [os.path.join(sysroot, name) for name in ("libc.a", "rcrt1.o", "crti.o", "crtn.o")]
+    files = [os.path.join(sysroot, name) for name in ("libc.a", "rcrt1.o")]
     files.append(output_of(target.setting("triple") + "-gcc", "-print-libgcc-file-name").strip())
     symbols = output_of("llvm-nm", "--defined-only", *files).splitlines()
     return {line.split()[-1] for line in symbols if len(line.split()) == 3}
