@@ -189,6 +189,11 @@ def test_install(place, given):
     assert len(named) > 10
     for name in named:
         assert os.path.exists(f"{place.root}/usr/local/{name}") or (given and "/packaging/" in name), name
+    # What README.md says removes them again, but no file of others.
+    write(f"{place.root}/usr/local/sbin/other", "")
+    remove = re.search(r"Remove it: `(ninja .*)`", readme.read("README.md"))[1]
+    place.run(remove.replace("build/release", "build").split())
+    assert {name for name in place.files() if "/image/" not in name} == {"/usr/local/sbin/other"}
 
 
 @pytest.mark.parametrize("unit, first", [("wrensshd@.service.in", "[Unit]\nCollectMode"),

@@ -99,6 +99,24 @@ def test_readme_is_short():
     assert len(read("README.md").splitlines()) <= README_LINES
 
 
+def test_readme_begins_with_what_a_newcomer_wants():
+    """The first screen shows a login and what it gives, two commands, the way from OpenSSH, and where to go on."""
+    first = "\n".join(read("README.md").splitlines()[:25])
+    wanted = ("$ ssh ann@host", "verdict=accepted", "sh packaging/try.sh", "sh tests/run.sh", "**Switch from OpenSSH:**",
+              "`wrensshd-switch`", "](#install)", "](#security)", "](#more)")
+    assert [words for words in wanted if words not in first] == []
+
+
+def test_readme_has_each_way_of_installation():
+    """Each way has its time, who needs root, who makes the user and the host key, and how to remove it."""
+    section = read("README.md").split("\n## Install\n")[1].split("\n## ")[0]
+    ways = re.findall(r"(?ms)^\d\. \*\*(.*?)\*\*(.*?)(?=^\d\. |^\|)", section)
+    assert [way for way, text in ways if not re.search(r"in (\d+ minutes|half a minute)\. Remove", text)] == [] and len(ways) == 3
+    assert "needs root" in section and re.search(r"(?m)^\| \| user `wrensshd` \| host key \|$", section)
+    rows = " ".join(re.findall(r"(?m)^\| (.*?) \| ", section)).lower()
+    assert all(way.lower().removeprefix("one ").removeprefix("from ") in rows for way, _ in ways), rows
+
+
 @pytest.mark.parametrize("page", WITH_CONTENTS)
 def test_contents(page):
     """The list of contents of a long page has each of its sections."""

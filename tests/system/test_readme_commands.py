@@ -1,6 +1,7 @@
 """Commands of the pages for users (README.md and those of packaging/), typed on a namespace as they stand there."""
 
 import os
+import re
 import subprocess
 
 import pytest
@@ -67,11 +68,41 @@ def test_first_key_and_tcpserver(newcomer, namespace, site):
     serve(namespace, readme.blocks("README.md", "## Run it")[1])
     ssh = namespace.ssh(user=newcomer.pw_name)
     assert ssh("true").returncode == 255
-    _, install, _ = readme.blocks("README.md", "## Before the first login")
+    install, _ = readme.blocks("README.md", "## Before the first login")
     done = namespace("setpriv", f"--reuid={newcomer.pw_uid}", f"--regid={newcomer.pw_gid}", "--clear-groups", "env",
                   f"HOME={newcomer.pw_dir}", "sh", "-ec", with_key(site, install))
     assert done.returncode == 0, done.stderr
     ssh.works()
+
+
+def test_fingerprint(namespace):
+    """What the quick start ends with: the server prints the fingerprint that the client shows."""
+    *_, last = readme.blocks("README.md", "## Run it")
+    printed, login = last.splitlines()
+    assert login == "ssh ann@host"
+    serve(namespace, readme.blocks("README.md", "## Run it")[1])
+    shown = namespace("sh", "-c", "ssh-keyscan -t ed25519 127.0.0.1 2>/dev/null | ssh-keygen -lf -").stdout.split()[1]
+    assert shown.startswith("SHA256:") and shown in type_in(namespace, printed).split()
+
+
+def test_removal_of_the_archive(namespace):
+    """The line that removes an unpacked archive removes its files and links, and nothing else."""
+    unpack = re.search(r"(?m)^ +(tar -xJf .*)$", readme.read("README.md"))[1]
+    remove = re.search(r"Remove it:\s+`(tar -tJf .*)`", readme.read("README.md"))[1]
+    archive = unpack.split()[2]
+    top = archive.split("/")[-1].removesuffix(".tar.xz")
+    type_in(namespace, f"""mount -t tmpfs none /usr/local
+mount -t tmpfs none /mnt
+cd /mnt
+mkdir -p {top}/sbin {top}/share/wrensshd build/cross /usr/local/sbin
+touch {top}/sbin/wrensshd {top}/share/wrensshd/file /usr/local/sbin/other
+ln -s wrensshd {top}/sbin/wrensshd-makekey
+tar -cJf {archive} {top}/sbin/wrensshd {top}/share/wrensshd/file {top}/sbin/wrensshd-makekey
+{unpack}""")
+    find = "cd /mnt; find /usr/local ! -type d | sort"
+    assert len(type_in(namespace, find).splitlines()) == 4
+    type_in(namespace, f"cd /mnt\n{remove}")
+    assert type_in(namespace, find) == "/usr/local/sbin/other\n"
 
 
 @pytest.mark.parametrize("heading", ["### tcpserver", "### busybox"])
