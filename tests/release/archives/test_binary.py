@@ -160,7 +160,8 @@ SERVICES = {"share/wrensshd/" + name for name in (
     "listen/run", "tcpserver/run", "tcpserver/log/run", "runit/run", "runit/log/run", "s6/run", "s6/log/run",
     "inetd/inetd.conf", "inetd/wrensshd.xinetd", "nftables/wrensshd.nft",
      "container/Containerfile", "container/prepare.sh", "fleet/renew", "fleet/wrensshd-renew.service", "fleet/wrensshd-renew.timer",
-     "fail2ban/filter.d/wrensshd.conf", "fail2ban/jail.d/wrensshd.conf", "profile.d/wrensshd-session.sh")}
+     "fail2ban/filter.d/wrensshd.conf", "fail2ban/jail.d/wrensshd.conf", "profile.d/wrensshd-session.sh",
+     "profile.d/wrensshd-term.sh")}
 
 
 # So that links in README.md lead somewhere.
