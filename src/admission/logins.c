@@ -34,12 +34,12 @@ const char *admission_log_in(struct admission *admission, uid_t user, unsigned m
     const uint32_t record = (uint32_t)user + 1;
     const int fd = admission->fd;
     const unsigned slots = (unsigned)admission->limit;
-    const unsigned reserve = limit_logins(slots, LIMIT_LOGINS_RESERVE);
-    const size_t all = limit_logins(slots, LIMIT_LOGINS_OF_ALL), common = all - reserve;
+    const unsigned reserve = slots / LIMIT_LOGINS_RESERVE;
+    const size_t all = limit_logins(slots, LIMIT_LOGINS), common = all - reserve;
     if (fd < 0 || most == 0) {
         return NULL;
     }
-    most = most == UINT32_MAX ? limit_logins_of_user(slots) : most;
+    most = most == UINT32_MAX ? limit_logins(slots, LIMIT_LOGINS_OF_USER) : most;
     most += reserved ? reserve : 0;
     size_t taken = table_take(fd, RECORD_BYTES, login_offset(0), common, (size_t)admission->pid);
     if (taken == common && reserved) { /* the reserve last */

@@ -72,19 +72,17 @@
 
 /* ---- admission, after the login -------------------------------------------------------------- */
 
-/* Connections of one user after their login: 288 on a large machine, what a launcher left for a
- * forge whose logins are all one user's. The memory of the first so many slots has none: of a board
- * of 64 MiB the kernel and the system take that. There 9 sessions with our SFTP server, 459 KiB
- * each, left 5 MiB free; with 14 there was no memory for a new connection. */
+/* Connections after their login: of one user 288 on a large machine, what a launcher left for a
+ * forge whose logins are all one user's; of all users half as many again, so that one user can't
+ * take them all. The memory of the first so many slots has none: of a board of 64 MiB the kernel
+ * and the system take that. There 9 sessions with our SFTP server, 459 KiB each, left 5 MiB free;
+ * with 14 there was no memory for a new connection. */
 #define LIMIT_LOGINS_OF_USER 288
+#define LIMIT_LOGINS         432
 #define LIMIT_LOGINS_WITHOUT 4
 
-/* Of all users, for each eight slots: half as many again on a large machine, so that one user can't
- * take them all. Of these the reserve is for administrators. */
-#define LIMIT_LOGINS_OF_ALL  27
-#define LIMIT_LOGINS_RESERVE 2
-#define LIMIT_LOGINS_SLOTS   8
-#define LIMIT_LOGINS         (LIMIT_SLOTS * LIMIT_LOGINS_OF_ALL / LIMIT_LOGINS_SLOTS)
+/* Of those of all users, one for so many slots is the reserve, for administrators. */
+#define LIMIT_LOGINS_RESERVE 4
 
 /* LIMIT_SLOTS, or fewer on a machine with little memory. */
 static inline unsigned limit_slots(uint64_t memory_bytes)
@@ -93,24 +91,19 @@ static inline unsigned limit_slots(uint64_t memory_bytes)
                          LIMIT_SLOTS);
 }
 
-/* LIMIT_LOGINS_OF_USER, for so many slots before the login. */
-static inline unsigned limit_logins_of_user(unsigned slots)
+/* LIMIT_LOGINS_OF_USER or LIMIT_LOGINS, for so many slots before the login. */
+static inline unsigned limit_logins(unsigned slots, unsigned most)
 {
-    return (slots - LIMIT_LOGINS_WITHOUT) * LIMIT_LOGINS_OF_USER /
-           (LIMIT_SLOTS - LIMIT_LOGINS_WITHOUT);
-}
-
-/* LIMIT_LOGINS_OF_ALL, or the reserve. */
-static inline unsigned limit_logins(unsigned slots, unsigned for_eight)
-{
-    return slots * for_eight / LIMIT_LOGINS_SLOTS;
+    return (slots - LIMIT_LOGINS_WITHOUT) * most / (LIMIT_SLOTS - LIMIT_LOGINS_WITHOUT);
 }
 
 /* What the daemon admits: before the login twice the slots, half of them while others are evicted,
- * and all that have logged in. */
+ * and all that have logged in. Launchers start no more. A process that has no slot yet costs a
+ * board 105 KiB, and strangers can make that many start at once: with 43 of them, beside a login, a
+ * board of 64 MiB ran out of memory, and with the 29 of today it does not. */
 static inline unsigned limit_connections(unsigned slots)
 {
-    return 2 * slots + limit_logins(slots, LIMIT_LOGINS_OF_ALL);
+    return 2 * slots + limit_logins(slots, LIMIT_LOGINS);
 }
 
 #endif

@@ -29,7 +29,7 @@ static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
 
 #define LAST_LINES                                                                                 \
     "[-h] [-V]\n" INDENT "port|systemd program [argument ...]\n"                                   \
-    "With less than 512 MiB of memory, -c is 43 for each 32 MiB. -s is three quarters of -c.\n"
+    "With less than 512 MiB of memory, -c is less. -s is three quarters of -c.\n"
 static const char help[] = "usage: wrensshd-listen " FLAGS(FLAG_HELP) LAST_LINES;
 
 static const char wrong_values[] = FLAGS(WRONG_VALUE);
@@ -100,7 +100,7 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     if (wrong != NULL) {
         return flags_refuse(&flags, wrong, NULL);
     }
-    /* Connections before their login may take three eighths of -c's default; -s must be larger. */
+    /* Connections before their login may take 16 of 29, or 256 of 688; -s must be larger. */
     if (clients->limit_per_source == 0) {
         clients->limit_per_source = clients->limit - clients->limit / 4;
     }

@@ -191,7 +191,7 @@ static void check_login(struct admission *admission, unsigned user, unsigned mos
 {
     uint32_t before[LIMIT_LOGINS];
     const size_t limit = admission->limit;
-    const size_t all = limit * 27 / 8, reserve = limit * 2 / 8, common = all - reserve;
+    const size_t all = (limit - 4) * 432 / 124, reserve = limit / 4, common = all - reserve;
     const size_t of_user = most == UINT32_MAX ? (limit - 4) * 288 / 124 : most;
     const size_t allowed = of_user + (reserved ? reserve : 0);
     const bool too_many = count_held(all, user + 1) >= allowed;

@@ -163,7 +163,8 @@ def test_documented_defaults(site, listen):
     assert f"`wrensshd-listen` | {most} | {most_from_one} |" in read_text(os.path.join(PROJECT, "packaging/README.md"))
     assert re.findall(r"the default is (\d+)", read_text(os.path.join(PROJECT, "man/wrensshd-listen.8"))) == [str(most)]
     mib = int(re.search(r"MemTotal: +(\d+) kB", read_text("/proc/meminfo"))[1]) // 1024
-    fit = 43 * min(most * 8 // 43, max(8, mib // 4)) // 8
+    slots = min(128, max(8, mib // 4))
+    fit = 2 * slots + (slots - 4) * 432 // 124
     log = listen().log.text()
     assert re.search(rf"event=listen port=\d+ most={fit} from_one={fit - fit // 4}\n", log)
     assert "event=trouble" not in log

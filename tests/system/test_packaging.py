@@ -76,20 +76,22 @@ def test_limits_leave_room():
     """No shipped launcher can be filled: the daemon has twice LIMIT_SLOTS before their login, and LIMIT_LOGINS after it."""
     before, = numbers("src/base/limit_slots.h", r"^#define LIMIT_SLOTS +(\d+)$")
     most, one = numbers("packaging/systemd/wrensshd.socket", r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$")
-    of_all, slots = numbers("src/base/limit_slots.h", r"^#define LIMIT_LOGINS_OF_ALL +(\d+)$", r"^#define LIMIT_LOGINS_SLOTS +(\d+)$")
-    assert most == 2 * before + before * of_all // slots and one > 2 * before
+    after, = numbers("src/base/limit_slots.h", r"^#define LIMIT_LOGINS +(\d+)$")
+    assert most == 2 * before + after and one > 2 * before
     for name in ("packaging/README.md", "packaging/inetd/inetd.conf", "packaging/tcpserver/run"):
         assert str(2 * before) in read_text(os.path.join(PROJECT, name)), name
 
 
 @pytest.mark.parametrize("name", ["tcpserver", "s6", "runit"])
-@pytest.mark.parametrize("memory, most", [("MemTotal: 35840 kB", 43), ("MemTotal: 99328 kB", 129), ("MemTotal: 8000000 kB", 688),
+@pytest.mark.parametrize("memory, most", [("MemTotal: 35840 kB", 29), ("MemTotal: 99328 kB", 117), ("MemTotal: 8000000 kB", 688),
                                           ("", 688)], ids=["64 MiB", "128 MiB", "much", "unknown"])
 def test_limits_by_memory(tmp_path, name, memory, most):
     """The run scripts compute what wrensshd-listen does."""
     script = read_text(f"{PACKAGING}/{name}/run")
-    places, least = numbers("src/base/limit_slots.h", r"^#define LIMIT_SLOT_MEMORY_BYTES (\d+)$", r"^#define LIMIT_SLOTS_LEAST +(\d+)$")
-    assert f"int(43 * int($2 / {places // 1024}) / 8)" in script and f"(n < {43 * least // 8} ? {43 * least // 8}" in script
+    slot, least, slots, after, without = numbers("src/base/limit_slots.h", *(
+        rf"^#define LIMIT_{limit} +(\d+)$" for limit in ("SLOT_MEMORY_BYTES", "SLOTS_LEAST", "SLOTS", "LOGINS", "LOGINS_WITHOUT")))
+    assert f"n = int($2 / {slot // 1024}); n = n < {least} ? {least} : n > {slots} ? {slots} : n\n" in script
+    assert f"print 2 * n + int((n - {without}) * {after} / {slots - without}) }}'" in script
     (tmp_path / "meminfo").write_text(memory + "\n")
     command = script[script.index("most="):].replace("/proc/meminfo", str(tmp_path / "meminfo")).replace("exec ", "echo ")
     words = subprocess.run(["sh", "-c", command], capture_output=True, text=True).stdout.split()

@@ -617,8 +617,8 @@ TEST_RANGE(time_to_be_silent, ROOT, USER + 1)
 
 /* ---- after the login ------------------------------------------------------------------------- */
 
-/* The fewest slots: 9 connections of a user, 27 in all, 2 of them reserved. */
-enum { OF_ONE = 9, ALL = 27, RESERVE = 2 };
+/* The fewest slots: 9 connections of a user, 13 in all, 2 of them reserved. */
+enum { OF_ONE = 9, ALL = 13, RESERVE = 2 };
 
 static struct holder log_in_as(unsigned who, unsigned wanted)
 {

@@ -221,20 +221,19 @@ TEST(places_by_memory)
         uint64_t mib;
         uint32_t limit;
         unsigned of_user, of_all, reserve, connections;
-    } machines[] = {{0, 8, 9, 27, 2, 43},          {8, 8, 9, 27, 2, 43},
-                    {35, 8, 9, 27, 2, 43},         {64, 16, 27, 54, 4, 86},
+    } machines[] = {{0, 8, 9, 13, 2, 29},          {8, 8, 9, 13, 2, 29},
+                    {35, 8, 9, 13, 2, 29},         {64, 16, 27, 41, 4, 73},
                     {512, 128, 288, 432, 32, 688}, {1 << 20, 128, 288, 432, 32, 688}};
     struct table_front front;
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
         table_front_make(&front, machines[i].mib << 20);
         ck_assert_uint_eq(front.limit, machines[i].limit);
         ck_assert(table_front_is_ours(&front));
-        ck_assert_uint_eq(limit_logins_of_user(front.limit), machines[i].of_user);
-        ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_OF_ALL), machines[i].of_all);
-        ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_RESERVE), machines[i].reserve);
+        ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_OF_USER), machines[i].of_user);
+        ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS), machines[i].of_all);
+        ck_assert_uint_eq(front.limit / LIMIT_LOGINS_RESERVE, machines[i].reserve);
         ck_assert_uint_eq(limit_connections(front.limit), machines[i].connections);
     }
-    ck_assert_uint_eq(LIMIT_LOGINS, 432);
     front.limit = LIMIT_SLOTS + 1;
     ck_assert(!table_front_is_ours(&front));
     front.limit = LIMIT_SLOTS_LEAST - 1;
