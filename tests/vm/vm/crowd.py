@@ -32,6 +32,8 @@ echo 'guest:*:1000:1000::/home/guest:/bin/sh' >>/etc/passwd"""
 SFTP_INIT = b"\0\0\0\5\1\0\0\0\3"
 AVAILABLE = "sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo"
 SERVERS = "pidof tcpserver wrensshd-listen"
+PROCESSES = "grep -lx wrensshd /proc/[0-9]*/comm 2>/dev/null | wc -l"
+OF_A_SESSION = 3
 
 
 class Shell:
@@ -52,6 +54,14 @@ class Shell:
                 raise Failed(f"root's shell has ended: {self.proc.stderr.read().decode()}")
             out.append(line.decode())
         return "".join(out)
+
+
+def wait_for_ends(place, shell):
+    """Until only the shell's own processes are left: those of one step must not take the memory of the next."""
+    end = time.monotonic() + 60 * SLOWNESS
+    while (left := int(shell(PROCESSES))) > OF_A_SESSION:
+        place.check(time.monotonic() < end, f"{left} processes of wrensshd are left of ended connections")
+        time.sleep(0.5)
 
 
 def silent_crowd(port, size):
@@ -99,12 +109,14 @@ def check(place, person, machine):
     shell(GUEST)
     most = (slots - 4) * 288 // 124
     check_sessions(place, person, machine, most)
+    wait_for_ends(place, shell)
     for size in CROWDS:
         place.step(f"{size} silent connections")
         clients = silent_crowd(machine.port, size)
         log_in(place, person.ssh(machine), f"{size} silent connections")
         for client in clients:
             client.close()
+        wait_for_ends(place, shell)
     # A console that is slow drops lines, and counts them.
     said = machine.said()
     evicted_of = re.findall(r"event=eviction .*\bplaces=(\d+)", said)
