@@ -128,6 +128,9 @@ forget() # FILE
     systemctl daemon-reload
 }
 
+# Its unit makes the folder, and removes it at its end.
+sshd_can_start() { mkdir -p /run/sshd && sshd -t; }
+
 serves() # UNITS
 {
     for unit in $1; do
@@ -184,7 +187,7 @@ undo()
         back || fail "it does not start: systemctl status $(field old "$here/pending")"
     elif [ -e "$kept/old" ]; then
         say "$(field kind "$kept/old") gets port $(field ports "$kept/old") back."
-        [ "$(field kind "$kept/old")" != OpenSSH ] || sshd -t || fail "OpenSSH could not start; wrensshd goes on"
+        [ "$(field kind "$kept/old")" != OpenSSH ] || sshd_can_start || fail "OpenSSH could not start; wrensshd goes on"
         lock || fail "$here can't be locked"
         conflict "$(field kind "$kept/old")" | load "$now" || fail "$now can't be written"
         restore "$kept/old" || {
@@ -665,8 +668,7 @@ check_old()
     find_old
     : >"$here/sshd"
     if [ "$kind" = OpenSSH ]; then
-        mkdir -p /run/sshd # -t needs it
-        sshd -t 2>"$here/said" || fail "sshd -t: $(cat "$here/said")
+        sshd_can_start 2>"$here/said" || fail "sshd -t: $(cat "$here/said")
 OpenSSH could not start again, so there would be no way back"
         sshd -T >"$here/sshd" 2>/dev/null
     fi

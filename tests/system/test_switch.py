@@ -43,7 +43,7 @@ free() {{
 start() {{
     [ ! -e "active/$1" ] || return 0
     case $1 in wrensshd.socket)
-        for unit in $conflicts; do rm -f "active/$unit"; done ;;
+        for unit in $conflicts; do rm -f "active/$unit"; done; rm -rf run/sshd ;;
     esac
     case " $conflicts " in *" $1 "*) rm -f active/wrensshd.socket ;; esac
     [ ! -e "broken/$1" ] || {{ echo "$1 is broken" >&2; return 1; }}
@@ -128,6 +128,12 @@ echo "$*" >>checks
 echo "wrensshd[1]: event=login user=$user key=SHA256:abc type=- verdict=acceptable line=1"
 """
 
+# Its unit makes the folder that it needs, and removes it at its end.
+SSHD = r"""#!/bin/sh
+[ -d {0}/run/sshd ] || {{ echo "Missing privilege separation directory: /run/sshd" >&2; exit 255; }}
+[ $1 = -t ] || cat {0}/sshd_config
+"""
+
 HELP = "usage: wrensshd [-qQvlr] [-x name=command]... [-e command] [-a file]\n                [-t seconds] [-g group] keydir\n\n"
 
 MAKEKEY = r"""#!/bin/sh
@@ -169,7 +175,7 @@ class Host:
                            ("sleep", SLEEP), ("wrensshd", WRENSSHD), ("wrensshd-makekey", MAKEKEY),
                            ("wrensshd-printkey", PRINTKEY), ("id", "#!/bin/sh\necho 0\n"), ("sync", "#!/bin/sh\n"),
                            ("timeout", '#!/bin/sh\nshift\nexec "$@"\n'),
-                           ("getent", "#!/bin/sh\ncat {0}/$1\n"), ("sshd", "#!/bin/sh\n[ $1 = -t ] || cat {0}/sshd_config\n")):
+                           ("getent", "#!/bin/sh\ncat {0}/$1\n"), ("sshd", SSHD)):
             write(self.path("bin/" + name), stub.format(self.folder), mode=0o755)
         for name, text in (("uptime", "1000.00 1.00\n"), ("logins", "2222 22"), ("line", LINE), ("help", HELP + "  -T\n"),
                            ("ports/" + unit, addresses.replace(" ", "\n") + "\n"), ("active/" + unit, addresses),

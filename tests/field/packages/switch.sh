@@ -163,18 +163,18 @@ first)
     echo "PermitRootLogin no" >/etc/ssh/sshd_config.d/root.conf
     check "root is kept out by sshd_config only" says "permitrootlogin no" wrensshd-switch
     rm /etc/ssh/sshd_config.d/root.conf
-    chmod g+w /home/guest
+    chmod o+w /home/guest
     check "a user whose home others can write to" says "guest could not log in" wrensshd-switch
-    chmod g-w /home/guest
-    wrensshd-makekey /tmp/other >/dev/null
-    cp -a /etc/wrensshd /tmp/wrensshd
-    cp -a /tmp/other/. /etc/wrensshd/
+    chmod o-w /home/guest
     echo "AuthenticationMethods publickey,password" >/etc/ssh/sshd_config.d/methods.conf
     check "two methods for each login" says "a key alone" wrensshd-switch
     rm /etc/ssh/sshd_config.d/methods.conf
     echo 'WRENSSHD_FLAGS="-rq"' >/etc/default/wrensshd
     check "the log has no logins" says "flag -q keeps logins out" wrensshd-switch
     echo WRENSSHD_FLAGS= >/etc/default/wrensshd
+    wrensshd-makekey /tmp/other >/dev/null
+    cp -a /etc/wrensshd /tmp/wrensshd
+    cp -a /tmp/other/. /etc/wrensshd/
     check "another host key is there" says "another host key" wrensshd-switch
     rm -r /etc/wrensshd
     cp -a /tmp/wrensshd /etc/wrensshd
@@ -225,7 +225,7 @@ enabled)
     systemctl disable --now dropbear.service >/dev/null 2>&1
 
     echo "Debian $VERSION_ID: the package is removed"
-    rm -r /etc/wrensshd /root/known_hosts # the keys of the server before
+    rm -rf /etc/wrensshd /root/known_hosts # the keys of the server before
     systemctl enable --now ssh.service >/dev/null 2>&1
     begun OpenSSH ssh.service ssh.socket
     check "switches" begin -n 60
