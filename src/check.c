@@ -38,6 +38,17 @@ static bool check_hostkey(struct log_line *line, struct hostkey *key, const stru
     return true;
 }
 
+/* Without its banner a login would still work. */
+static bool check_banner(const char *path)
+{
+    static struct banner banner;
+    const char *wrong = path != NULL ? banner_read(&banner, path) : NULL;
+    if (wrong != NULL) {
+        log_advised("no banner", path, wrong, "put such a text there, or leave out -b");
+    }
+    return wrong == NULL;
+}
+
 /* In a child, so that this process stays outside the sandbox. */
 static bool check_sandbox(const struct options *options, const struct identity *identity)
 {
@@ -323,6 +334,7 @@ int check_run(const struct options *options)
     log_begin(&line, "check"); /* for the end */
     bool good = check_hostkey(&line, login.hostkey, options);
     good = check_sandbox(options, &identity) && good;
+    bool shown = check_banner(options->banner);
     if (time(NULL) < CLOCK_MIN) {
         log_advised("clock", NULL, "is behind: certificates may not be valid yet", "date -s");
     }
@@ -335,12 +347,13 @@ int check_run(const struct options *options)
     }
     bool some = good && (accounts.good < accounts.seen || !whole);
     log_text(&line, "result",
-             some   ? "some accounts could not log in"
-             : good ? "a login could work"
-                    : "no login could work");
+             some     ? "some accounts could not log in"
+             : !good  ? "no login could work"
+             : !shown ? "a login could work, without the banner"
+                      : "a login could work");
     if (options->check_user != NULL && report->more > 0) {
         log_number(&line, "more-lines", report->more);
     }
     log_end(&line, LOG_EVENT);
-    return some ? EXIT_SOME : good ? 0 : EXIT_USAGE;
+    return some ? EXIT_SOME : good && shown ? 0 : EXIT_USAGE;
 }

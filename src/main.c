@@ -155,9 +155,21 @@ static bool make_connection_nonblocking(const struct stat files[static STANDARD_
     return make_nonblocking(STDIN_FILENO) && (one_socket || make_nonblocking(STDOUT_FILENO));
 }
 
+/* An unusable banner must lock nobody out. */
+static const struct banner *read_banner(const char *path)
+{
+    static struct banner banner;
+    const char *wrong = path != NULL ? banner_read(&banner, path) : NULL;
+    if (wrong != NULL) {
+        log_trouble("no banner", path, wrong);
+    }
+    return &banner;
+}
+
 /* The network process, from fork to exit. */
-static void serve(const struct options *options, const struct peer *peer,
-                  const struct identity *identity, const uint8_t cookie[static SSH_COOKIE_BYTES])
+static void serve(const struct options *options, const struct banner *banner,
+                  const struct peer *peer, const struct identity *identity,
+                  const uint8_t cookie[static SSH_COOKIE_BYTES])
 {
     /* Not static: each function would contain its address, which makes the program larger. */
     struct connection *connection = memory_beside_data(sizeof(*connection));
@@ -169,6 +181,7 @@ static void serve(const struct options *options, const struct peer *peer,
                                        .no_curve25519 = options->no_curve25519,
                                        .forced = options->forced_command != NULL,
                                        .anybody = options->anybody != NULL,
+                                       .banner = banner,
                                        .login_seconds = options->login_seconds,
                                        .idle_seconds = options->idle_seconds,
                                        .life_seconds = options->life_seconds,
@@ -253,6 +266,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
         return 0;
     }
     launcher_environment_wipe(); /* admission needs XDG_RUNTIME_DIR */
+    const struct banner *banner = read_banner(options->banner);
     pid_t network = fork();
     if (network < 0) {
         return trouble("fork");
@@ -261,7 +275,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
     if (network == 0) {
         /* The sandbox closes all descriptors that are not the network process's. */
         set_sockets();
-        serve(options, peer, admission.uid == 0 ? &identity : NULL, cookie);
+        serve(options, banner, peer, admission.uid == 0 ? &identity : NULL, cookie);
         _exit(0);
     }
     struct monitor_setup setup = {.options = options,

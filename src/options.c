@@ -19,6 +19,8 @@
         "  -c file     trust these keys to sign user certificates for every account\n")            \
     ROW('R', FLAG_TEXT, revoked, 1, UINT32_MAX,                                                    \
         "  -R file     refuse the keys and certificates that this file revokes\n")                 \
+    ROW('b', FLAG_TEXT, banner, 1, UINT32_MAX,                                                     \
+        "  -b file     show this text to each client before its login\n")                          \
     ROW('E', FLAG_SET, user_environment, true, 0,                                                  \
         "  -E          let authorized_keys set environment variables\n")                           \
     ROW('e', FLAG_TEXT, forced_command, 1, UINT32_MAX,                                             \
@@ -71,7 +73,7 @@ static const char help[] =
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]...\n"
     "                [-c file] [-R file] [-t seconds] [-i seconds] [-M seconds]\n"
     "                [-k seconds] [-m number] [-U number] [-G group] [-g group] [-N user]\n"
-    "                [-T [-u user | -A]] keydir\n"
+    "                [-b file] [-T [-u user | -A]] keydir\n"
     "       wrensshd -h | -V\n"
     "\n"
     "Serves one SSH connection on descriptors 0 and 1: start it from a systemd socket,\n"

@@ -24,6 +24,7 @@ struct options {
     const char *authkeys[LIMIT_KEY_FILES];
     const char *authorities;    /* -c: a file of keys, or NULL */
     const char *revoked;        /* -R: a file, or NULL */
+    const char *banner;         /* -b: a file, or NULL */
     bool no_root;               /* -r */
     bool check;                 /* -T: serve nobody */
     bool check_all;             /* -A: whether each account with keys could log in */
@@ -59,7 +60,8 @@ int options_parse(struct options *options, char **argv, int *status);
 /* With -A, of several accounts not all could log in. */
 #define EXIT_SOME 1
 
-/* Returns the exit code: 0 if a login could work, EXIT_SOME, EXIT_USAGE if something prevents it.
+/* Returns the exit code: 0 if a login could work, EXIT_SOME, EXIT_USAGE if something prevents it or
+ * the banner is unusable.
  * Trick: own frame, as of the programs in tools.h. */
 __attribute__((noinline)) int check_run(const struct options *options);
 

@@ -17,6 +17,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "limit.h"
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The smaller of two sizes, the earlier of two times. */
@@ -229,6 +231,21 @@ static inline bool lease_is_same(const struct stat *one, const struct stat *othe
 {
     return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
+
+/* ---- the banner, banner.c -------------------------------------------------------------------- */
+
+/* What a client shows before the login (RFC 4252 section 5.4), with CR LF after its lines. */
+struct banner {
+    size_t bytes; /* 0 for none */
+    uint8_t text[2 * LIMIT_BANNER_BYTES + 2];
+};
+
+/*
+ * Reads a regular file that everybody may read: at most LIMIT_BANNER_BYTES of UTF-8, without
+ * control characters but tab and newline. Returns NULL, also for an empty file, or what is wrong;
+ * then there is no text.
+ */
+const char *banner_read(struct banner *banner, const char *path);
 
 /* ---- the environment, environment.c ---------------------------------------------------------- */
 

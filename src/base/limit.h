@@ -44,7 +44,8 @@
 /* The output buffer: encrypted packets that the socket has not yet taken. LIMIT_REPLY_BYTES of it
  * are for replies: channel data does not use them, and the next packet of the client's is handled
  * only while they are free. No packet needs a longer reply: PONG returns up to LIMIT_PACKET_BYTES,
- * USERAUTH_PK_OK up to LIMIT_KEY_BLOB_BYTES; kex.c asserts its own; others have less than 1 KiB. */
+ * USERAUTH_PK_OK up to LIMIT_KEY_BLOB_BYTES, after USERAUTH_BANNER; kex.c asserts its own; others
+ * have less than 1 KiB. */
 #define LIMIT_OUTPUT_BYTES 229376
 #define LIMIT_REPLY_BYTES  40960
 
@@ -61,6 +62,9 @@
 #define LIMIT_DEFERRED_SEALED_BYTES 32768
 
 /* ---- login ----------------------------------------------------------------------------------- */
+
+/* The file of -b: more than a screen of text. banner.c has the number in a message. */
+#define LIMIT_BANNER_BYTES 4096
 
 /* Seconds from accept to login (-t), and refused signatures of a connection (-m): the defaults. */
 #define LIMIT_LOGIN_SECONDS 60

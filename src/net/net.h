@@ -100,11 +100,12 @@ static inline struct iovec iovec_of(const void *bytes, size_t count)
 
 /* What this process needs of the command line (options.h). */
 struct net_options {
-    int verbosity;      /* -1 with -q, 0, then one for each -v */
-    bool no_sntrup;     /* -P */
-    bool no_curve25519; /* -S */
-    bool forced;        /* -e: no environment of the client's */
-    bool anybody;       /* -N */
+    int verbosity;               /* -1 with -q, 0, then one for each -v */
+    bool no_sntrup;              /* -P */
+    bool no_curve25519;          /* -S */
+    bool forced;                 /* -e: no environment of the client's */
+    bool anybody;                /* -N */
+    const struct banner *banner; /* of -b, or NULL */
     unsigned login_seconds;
     unsigned idle_seconds;      /* 0 for no limit */
     unsigned life_seconds;      /* 0 for no limit */

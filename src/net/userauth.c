@@ -10,7 +10,8 @@
  *     string    signature                          only with TRUE
  *
  * The answers: with FALSE, USERAUTH_PK_OK or USERAUTH_FAILURE; with TRUE, USERAUTH_SUCCESS or
- * USERAUTH_FAILURE. The monitor builds the signed data for itself.
+ * USERAUTH_FAILURE. The monitor builds the signed data for itself. Before the first answer the
+ * client gets USERAUTH_BANNER, with -b.
  */
 #include "net.h"
 
@@ -35,6 +36,23 @@ struct publickey {
     struct reader signature; /* signed only */
 };
 
+_Static_assert(1 + 4 + sizeof(((struct banner *)NULL)->text) + 4 + PACKET_OVERHEAD_BYTES + 1 + 4 +
+                       IPC_ALGORITHM_BYTES + 4 + LIMIT_KEY_BLOB_BYTES + PACKET_OVERHEAD_BYTES <=
+                   LIMIT_REPLY_BYTES,
+               "the banner and the longest PK_OK fit into the output");
+
+static void send_banner(struct connection *connection)
+{
+    const struct banner *banner = connection->options->banner;
+    if (banner == NULL || banner->bytes == 0) {
+        return;
+    }
+    struct writer message = message_begin(connection, SSH_MSG_USERAUTH_BANNER);
+    writer_string(&message, banner->text, banner->bytes);
+    writer_text(&message, ""); /* no language tag */
+    message_send(connection, &message);
+}
+
 static enum ssh_phase answer_failure(struct connection *connection)
 {
     struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_FAILURE);
@@ -44,10 +62,6 @@ static enum ssh_phase answer_failure(struct connection *connection)
     message_send(connection, &answer);
     return SSH_PHASE_AUTH;
 }
-
-_Static_assert(1 + 4 + IPC_ALGORITHM_BYTES + 4 + LIMIT_KEY_BLOB_BYTES + PACKET_OVERHEAD_BYTES <=
-                   LIMIT_REPLY_BYTES,
-               "the longest PK_OK fits into the output");
 
 static enum ssh_phase answer_pk_ok(struct connection *connection, const struct publickey *request)
 {
@@ -193,6 +207,9 @@ enum ssh_phase userauth_on_request(struct connection *connection, struct reader 
     if (++connection->client.auth_requests > LIMIT_AUTH_REQUESTS) {
         return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,
                                  "too many authentication requests");
+    }
+    if (connection->client.auth_requests == 1) {
+        send_banner(connection);
     }
     reader_cut(&user, connection->asked, sizeof(connection->asked));
     bool hostbound = reader_is(&method, METHOD_HOSTBOUND);

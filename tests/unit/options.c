@@ -106,6 +106,7 @@ TEST(defaults)
     ck_assert_ptr_null(options->anybody);
     ck_assert_ptr_null(options->authorities);
     ck_assert_ptr_null(options->revoked);
+    ck_assert_ptr_null(options->banner);
     ck_assert_ptr_null(options->forced_command);
     ck_assert_ptr_null(options->authkeys[0]);
     ck_assert(options->groups[0] == NULL && options->groups[1] == NULL);
@@ -146,6 +147,7 @@ TEST(switches)
     ck_assert(accepted("-E k")->user_environment);
     ck_assert_str_eq(accepted("-c /etc/ca k")->authorities, "/etc/ca");
     ck_assert_str_eq(accepted("-R /etc/revoked k")->revoked, "/etc/revoked");
+    ck_assert_str_eq(accepted("-b /etc/issue.net k")->banner, "/etc/issue.net");
     ck_assert_str_eq(accepted("-- -k")->keydir, "-k");
     ck_assert_int_eq(accepted("k")->key_descriptor, 0);
     ck_assert_int_eq(accepted("fd:3")->key_descriptor, 3);
@@ -250,6 +252,8 @@ static const struct {
     {"-e c -N", "-N"},
     {"-R a -R b k", "only once: -R"},
     {"-Rrevoked -TRother k", "only once: -R"},
+    {"-b a -b b k", "only once: -b"},
+    {"-b \"\" k", "-b"},
     {"-c a -vc b k", "only once: -c"},
     {"-e a -e a k", "only once: -e"},
     {"-N a -N b -e c k", "only once: -N"},

@@ -99,6 +99,47 @@ TEST(other_methods_fail_alike)
     rig_expect_no_request(&rig);
 }
 
+/* ---- the banner ------------------------------------------------------------------------------ */
+
+static struct banner banner = {.bytes = 8, .text = "hello\r\n!"};
+
+/* RFC 4252 section 5.4: before the login succeeds. */
+TEST(the_banner_comes_once_and_first)
+{
+    rig.options.banner = &banner;
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
+    rig_expect(&rig, SSH_MSG_USERAUTH_BANNER, "ss", "hello\r\n!", "");
+    expect_failure();
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
+    expect_failure();
+}
+
+TEST(the_banner_before_a_first_request_that_succeeds)
+{
+    rig.options.banner = &banner;
+    reply(IPC_VERDICT_ACCEPTED);
+    log_in("bob", ED25519, false);
+    rig_expect(&rig, SSH_MSG_USERAUTH_BANNER, "ss", "hello\r\n!", "");
+    rig_expect(&rig, SSH_MSG_USERAUTH_SUCCESS, "");
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+}
+
+TEST(no_banner_after_the_login)
+{
+    rig.options.banner = &banner;
+    rig.connection->phase = SSH_PHASE_OPEN;
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
+    rig_expect_silence(&rig);
+}
+
+TEST(an_empty_banner_is_not_sent)
+{
+    static struct banner empty;
+    rig.options.banner = &empty;
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
+    expect_failure();
+}
+
 /* ---- with -N --------------------------------------------------------------------------------- */
 
 TEST_EACH(anybody_without_a_key, 2)
