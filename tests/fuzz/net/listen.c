@@ -148,9 +148,20 @@ static void hear_pong(struct message *message)
 
 /* ---- login ----------------------------------------------------------------------------------- */
 
+/* Once, before the first answer. */
+static void hear_banner(struct message *message)
+{
+    const struct banner *banner = world.options.banner;
+    FUZZ_CHECK(banner != NULL && !world.banner_heard && !world.logged_in);
+    struct input text = read_string(message);
+    FUZZ_CHECK(text.left == banner->bytes && memcmp(text.at, banner->text, banner->bytes) == 0);
+    FUZZ_CHECK(read_string(message).left == 0);
+    world.banner_heard = true;
+}
+
 static void hear_login(struct message *message)
 {
-    FUZZ_CHECK(!world.logged_in);
+    FUZZ_CHECK(!world.logged_in && world.banner_heard == (world.options.banner != NULL));
     take_expected(SSH_MSG_USERAUTH_REQUEST);
     bool accepted = world.verdict == IPC_VERDICT_ACCEPTED;
     if (message->number == SSH_MSG_USERAUTH_SUCCESS) {
@@ -339,6 +350,9 @@ static bool hear_other(struct message *message, const uint8_t *payload, size_t p
         return true;
     case SSH_MSG_NEWKEYS:
         hear_newkeys();
+        return true;
+    case SSH_MSG_USERAUTH_BANNER:
+        hear_banner(message);
         return true;
     case SSH_MSG_USERAUTH_FAILURE:
     case SSH_MSG_USERAUTH_SUCCESS:

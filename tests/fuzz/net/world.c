@@ -94,6 +94,9 @@ static void clear_world(void)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
+/* The longest one. */
+static struct banner banner = {.bytes = 2 * LIMIT_BANNER_BYTES};
+
 static void configure(void)
 {
     uint8_t first = world.config[0];
@@ -102,6 +105,7 @@ static void configure(void)
                                          .no_curve25519 = (first & 0x14) == 0x10,
                                          .idle_seconds = (first & 8) != 0 ? 30 : 0,
                                          .forced = (first & 0x20) != 0,
+                                         .banner = (world.config[1] & 128) != 0 ? &banner : NULL,
                                          .login_seconds = LIMIT_LOGIN_SECONDS};
     world.refuses_wide_pipes = (world.config[1] & 8) != 0;
     world.refuses_ioctl = (world.config[1] & 16) != 0;

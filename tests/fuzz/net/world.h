@@ -211,6 +211,7 @@ struct world {
     uint32_t request_slot;
     bool request_signed;
     unsigned signatures, proofs[2], starts;
+    bool banner_heard;
     bool forced;
     unsigned granted; /* descriptors that the last request has brought */
     uint32_t verdict;

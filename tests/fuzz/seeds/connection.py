@@ -4,7 +4,7 @@ A seed that no longer reaches its goals would leave a part of the engine without
 """
 
 DRAINS, TCP, VERBOSE, NO_SNTRUP, IDLE, NO_CURVE, FORCED, LEAVES, NO_SOCKET = 0, 1, 2, 4, 8, 16, 32, 64, 128
-SECOND_KEY, CERTIFICATE, SILENT, NO_WIDE_PIPES, NO_IOCTL, BREAKS, IGNORES = 1, 2, 4, 8, 16, 32, 64
+SECOND_KEY, CERTIFICATE, SILENT, NO_WIDE_PIPES, NO_IOCTL, BREAKS, IGNORES, BANNER = 1, 2, 4, 8, 16, 32, 64, 128
 
 # Answers of the monitor and the session process: enum answer of net/world.h.
 (YES, NO, LAST, GRANT_FORCED, INTERRUPTED, LATE, TOO_LATE, SHORT, LONG, WRONG_TYPE, CLOSED, RESET, CUT_OFF, ONE_LESS, ONE_MORE,
@@ -63,6 +63,8 @@ def logins():
     yield config() + op("L", 32) + op("A", NO) * 3 + op("a", 4) + op("a", 0) + op("a", 2) + op("a", 3) + op("a", 12) + op("a", 4), \
         "kex"
     yield config() + op("L", 32) + op("A", LAST) + op("a", 4), "kex disconnect"
+    yield config(0, BANNER) + op("L", 32) + op("A", NO) * 3 + op("a", 4) + op("a", 0) + op("a", 4), "kex"
+    yield config(0, BANNER) + LOGIN, "login drained"
     for kind in 0x44, 0x1c, 0x2c, 0x11, 0x21, 0xff:
         yield config(0, CERTIFICATE) + op("L", 32) + op("a", kind), "kex"
     for kind in range(3, 20):
