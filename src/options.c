@@ -77,8 +77,9 @@ static const char help[] =
     "       wrensshd -h | -V\n"
     "\n"
     "Serves one SSH connection on descriptors 0 and 1: start it from a systemd socket,\n"
-    "tcpserver, inetd or wrensshd-listen. keydir holds the host key that wrensshd-makekey\n"
-    "makes, or is an OpenSSH ed25519 key, credential:NAME (systemd's) or fd:N (a descriptor).\n"
+    "tcpserver, inetd or: wrensshd-listen 2222 $(command -v wrensshd) keydir\n"
+    "keydir holds the host key that wrensshd-makekey makes, or is an OpenSSH ed25519 key,\n"
+    "credential:NAME (systemd's) or fd:N (a descriptor).\n"
     "\n" FLAGS(FLAG_HELP) "  -h, -V      print this page; the version\n"
                           "\n"
                           "Exit codes: 0 it is over, 100 wrong usage or key directory, "
@@ -207,7 +208,7 @@ static int check_whole(struct options *options, const struct flags *flags)
         return flags_refuse(flags, "no key directory given", NULL);
     }
     if (operands[1] != NULL) {
-        return flags_refuse(flags, "more than one key directory given", operands[1]);
+        return flags_refuse_second(flags, operands[1]);
     }
     if (operands[0][0] == '\0') {
         return flags_refuse(flags, "the key directory's name is empty", NULL);

@@ -338,6 +338,9 @@ int flags_next(struct flags *flags);
  * and the usage. Sets *status to EXIT_USAGE, and returns -1. */
 int flags_refuse(const struct flags *flags, const char *what, const char *argument);
 
+/* The same for an operand after the key directory. */
+int flags_refuse_second(const struct flags *flags, const char *operand);
+
 /* The same for what flags_next() returned: reports an unknown flag, a missing value, a flag given
  * twice, or a wrong value, by its letter. */
 int flags_refuse_letter(const struct flags *flags, int returned);

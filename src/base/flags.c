@@ -29,6 +29,13 @@ int flags_refuse_letter(const struct flags *flags, int returned)
 {
     const char text[] = {'-', (char)flags->letter, '\0'};
     char range[80];
+    if (returned == FLAGS_UNKNOWN && flags->letter == '-') {
+        const char *argument = flags->rest[-1];
+        /* Without a value, which a client of wrensshd-sftp must not see. */
+        snprintf(range, sizeof(range), "flags are single letters: %.*s",
+                 (int)strcspn(argument, "="), argument);
+        return flags_refuse(flags, range, NULL);
+    }
     if (returned == FLAGS_WRONG && flags->row->kind == FLAG_NUMBER) {
         snprintf(range, sizeof(range), "%s takes a whole number from %d to %u", text,
                  flags->row->least, flags->row->most);
@@ -39,6 +46,14 @@ int flags_refuse_letter(const struct flags *flags, int returned)
                        : returned == FLAGS_TWICE   ? "this flag can be given only once"
                                                    : "empty argument";
     return flags_refuse(flags, what, text);
+}
+
+int flags_refuse_second(const struct flags *flags, const char *operand)
+{
+    return flags_refuse(flags,
+                        operand[0] == '-' ? "flags come before the key directory"
+                                          : "more than one key directory given",
+                        operand);
 }
 
 /* Sets flags->letter. Returns false at the end of the flags. */

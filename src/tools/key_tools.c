@@ -43,7 +43,7 @@ static int read_arguments(struct flags *flags, struct key_tool *tool)
     if (tool->keydir == NULL) {
         return flags_refuse(flags, "no key directory", NULL);
     }
-    return flags->rest[1] == NULL ? 0 : flags_refuse(flags, "more than one key directory", NULL);
+    return flags->rest[1] == NULL ? 0 : flags_refuse_second(flags, flags->rest[1]);
 }
 
 /* ---- wrensshd-makekey ------------------------------------------------------------------------ */

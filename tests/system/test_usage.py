@@ -105,6 +105,19 @@ def test_a_port_is_no_key_directory(wrensshd, site, args):
         assert_told_usage(wrensshd(*words), "the port belongs to the launcher: systemd, wrensshd-listen, inetd: 22")
 
 
+@pytest.mark.parametrize("name", ["wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-sftp"])
+def test_words_of_other_servers(site, tmp_path, name):
+    """Flags are single letters, and come first. A value is not shown: that of wrensshd-sftp may be a secret path."""
+    program = str(tmp_path / name)
+    os.symlink(site.daemon, program)
+    for flag in ("--port", "--port=22"):
+        done = run([program, flag], env=daemon_environment(), timeout=20)
+        assert done.returncode == USAGE and done.stderr.startswith(f"{name}: flags are single letters: --port\nusage: "), done.stderr
+    if name not in ("wrensshd-listen", "wrensshd-sftp"):
+        done = run([program, str(tmp_path), "-v"], env=daemon_environment(), timeout=20)
+        assert done.returncode == USAGE and done.stderr.startswith(f"{name}: flags come before the key directory: -v\nusage: "), done.stderr
+
+
 def test_a_key_directory_called_like_a_port(wrensshd, tmp_path):
     """With a slash in it a number is a path."""
     done = wrensshd("./22", cwd=tmp_path)
