@@ -60,7 +60,7 @@ static int bind_port(const struct listener *listener)
                                          (socklen_t)strlen(interface) + 1) != 0) ||
         bind(fd, (struct sockaddr *)&local, sizeof(local)) != 0 ||
         listen(fd, LIMIT_LISTEN_BACKLOG) != 0) {
-        log_failure(listener, strerror(errno));
+        log_failure(listener, errno == EACCES ? "needs root" : strerror(errno));
         return -1;
     }
     return fd;

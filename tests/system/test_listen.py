@@ -476,6 +476,16 @@ def test_taken_port(site, listen):
     assert f"can't listen on port {port} of any address" in done.stderr and "Address" in done.stderr
 
 
+@pytest.mark.root
+def test_port_of_root(site):
+    """An ordinary user who tries port 22 reads why that fails."""
+    with open("/proc/sys/net/ipv4/ip_unprivileged_port_start", encoding="ascii") as file:
+        if int(file.read()) <= 22:
+            pytest.skip("any user may take port 22 here")
+    done = run([site.listen, "22", CAT], env=daemon_environment(), **site.become("user"))
+    assert done.returncode == 111 and 'what="can\'t listen on port 22 of any address" reason="needs root"' in done.stderr, done.stderr
+
+
 def test_address(site, listen):
     """-b listens on that address only."""
     for address, other in ("127.0.0.2", "127.0.0.1"), ("127.0.0.1", "::1"), ("::1", "127.0.0.1"), ("0.0.0.0", "::1"):
@@ -486,7 +496,7 @@ def test_address(site, listen):
             with pytest.raises(OSError):
                 listener.connect(other)
     done = run([site.listen, "-b", "192.0.2.1", "7", CAT], env=daemon_environment())
-    assert done.returncode == 111 and re.search("Cannot assign|not available|ermission", done.stderr)
+    assert done.returncode == 111 and re.search("Cannot assign|not available|needs root", done.stderr)
     assert "can't listen on port 7 of 192.0.2.1" in done.stderr
 
 
