@@ -168,6 +168,9 @@ static bool check_lines(const struct login *login, struct ipc_auth *request)
     for (uint32_t i = 0; explained && has_finding(i); i++) {
         found |= log_finding(request, outcome, i);
     }
+    if (found) {
+        remedy_of_sftp(report->sftp_command, &outcome->account.account);
+    }
     return found;
 }
 
@@ -189,6 +192,7 @@ static bool check_user(struct login *login, const char *user)
         return check_lines(login, request);
     }
     login_decide(login, request, NULL, outcome);
+    remedy_of_sftp("", &outcome->account.account);
     return write_outcome(request, outcome);
 }
 
@@ -274,8 +278,12 @@ static void check_account(struct accounts *accounts, const struct login *login,
         best++;
     }
     accounts->seen++;
-    accounts->good += explained ? log_finding(request, outcome, has_finding(best) ? best : 0)
-                                : log_outcome(request, outcome);
+    bool good = explained ? log_finding(request, outcome, has_finding(best) ? best : 0)
+                          : log_outcome(request, outcome);
+    if (good) {
+        accounts->good++;
+        remedy_of_sftp(report->sftp_command, &outcome->account.account);
+    }
 }
 
 /* Returns whether every account was looked at. */
@@ -296,7 +304,9 @@ static bool check_accounts(struct accounts *accounts, struct login *login)
         }
         check_account(accounts, login, begin_request(name));
     }
-    if (!listed) {
+    if (child < 0) {
+        log_advised("fork", NULL, strerror(errno), LOG_FREE_MEMORY);
+    } else if (!listed) {
         log_advised("list of users", NULL, "is cut", "repair the name service");
     }
     if (child > 0) {
@@ -335,6 +345,10 @@ int check_run(const struct options *options)
     bool good = check_hostkey(&line, login.hostkey, options);
     good = check_sandbox(options, &identity) && good;
     bool shown = check_banner(options->banner);
+    if (geteuid() == 0 && identity.shared) {
+        log_advised("user wrensshd", NULL, "is missing: the user nobody takes its place",
+                    "useradd -rUMd /nonexistent -s /bin/false wrensshd");
+    }
     if (time(NULL) < CLOCK_MIN) {
         log_advised("clock", NULL, "is behind: certificates may not be valid yet", "date -s");
     }

@@ -1,9 +1,11 @@
 #include "remedy.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* What an administrator can do about each reason: the last field of its line. */
 
@@ -43,6 +45,20 @@ static void add_remedy(struct log_line *line, const char *remedy, const char *ow
     if (object != NULL && remedy[strlen(remedy) - 1] == ' ') {
         append_word(text, object);
     }
+    log_text(line, "remedy", text);
+}
+
+/* For what root has made below a home, and the user can't read. find(1) follows no link, enters
+ * each folder once, and there chown(1) sees only names in it that are root's: a user who replaces a
+ * part of the path at that moment gains no other file. */
+static void add_gift(struct log_line *line, const char *user, const char *path)
+{
+    char text[LOG_VALUE_BYTES + 1] = "find ";
+    append_word(text, path);
+    snprintf(text + strlen(text), sizeof(text) - strlen(text),
+             " -depth -user 0 -execdir chown -h ");
+    append_word(text, user);
+    snprintf(text + strlen(text), sizeof(text) - strlen(text), ": {} +");
     log_text(line, "remedy", text);
 }
 
@@ -93,28 +109,132 @@ static const char *owner_of_path(const struct account *account, const char *path
     return is_in_home(path, account) ? account->user : NULL;
 }
 
+/* From a path below the home up to the highest folder that is not the user's: what such a folder
+ * holds can only be moved with it. */
+static void climb(char path[static LIMIT_PATH_BYTES], const struct account *account)
+{
+    char parent[LIMIT_PATH_BYTES];
+    struct stat found;
+    snprintf(parent, sizeof(parent), "%s", path);
+    char *slash = strrchr(parent, '/');
+    while (slash != NULL && slash != parent) {
+        *slash = '\0';
+        if (stat(parent, &found) != 0 || found.st_uid == account->uid ||
+            is_at_or_below(account->home, parent)) {
+            return;
+        }
+        strcpy(path, parent);
+        slash = strrchr(parent, '/');
+    }
+}
+
+/* Whether root owns a path below the home, or a folder above it, to which the path is set. */
+static bool is_roots(char path[static LIMIT_PATH_BYTES], const struct account *account)
+{
+    struct stat found;
+    if (account->uid == 0 || !is_in_home(path, account) || is_at_or_below(account->home, path)) {
+        return false;
+    }
+    climb(path, account);
+    return lstat(path, &found) == 0 && found.st_uid == 0;
+}
+
 void remedy_of_login(struct log_line *line, const char *user, const struct login_outcome *outcome)
 {
     const struct authkeys_verdict *verdict = &outcome->keys;
     const char *owner = "";
+    char path[LIMIT_PATH_BYTES];
     if (outcome->account_refused) {
         add_remedy(line, texts_at(remedies_of_accounts, outcome->account.reason), "", user);
         return;
     }
+    /* Root would follow a link with which the user has replaced a folder. With the user's rights
+     * that harms nobody else, and what the copy holds belongs to the user. */
+    static const char by_the_user[] = "su -s /bin/sh -c 'mv $0 $0.root; cp -r $0.root $0' ";
     const char *remedy = texts_at(remedies_of_keys, verdict->reason);
+    snprintf(path, sizeof(path), "%s", verdict->path);
     bool unsafe_owner = verdict->reason == AUTHKEYS_UNSAFE_OWNER;
     if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
         const struct account *account = &outcome->account.account;
         const char *found = owner_of_path(account, verdict->path);
-        /* Below the home, root would follow a link with which the user has replaced a folder. */
         bool below = found == account->user && !is_at_or_below(account->home, verdict->path);
-        owner = unsafe_owner && found != NULL && !below ? found : "";
+        if (unsafe_owner && below) {
+            climb(path, account);
+        }
+        owner = unsafe_owner && found != NULL ? found : "";
         remedy = found == NULL           ? "remove the link that leads there"
-                 : unsafe_owner && below ? "the user can move it away and make it anew"
+                 : unsafe_owner && below ? by_the_user
                  : !unsafe_owner && (verdict->mode & 01000) != 0 ? "put it elsewhere"
                  : !unsafe_owner && (verdict->mode & 022) == 0   ? "chmod go= " /* a credential */
                                                                  : remedy;
     }
+    if (verdict->reason == AUTHKEYS_UNREADABLE && is_roots(path, &outcome->account.account)) {
+        add_gift(line, user, path);
+        return;
+    }
     bool of_user = verdict->reason == AUTHKEYS_NO_SHELL;
-    add_remedy(line, remedy, owner, of_user ? user : verdict->path);
+    add_remedy(line, remedy, owner, of_user ? user : path);
+}
+
+/* ---- the folder of -j ------------------------------------------------------------------------ */
+
+/* The folder that a command confines our SFTP server to, or NULL. Changes the command. */
+static const char *find_jail(char *command)
+{
+    const char *jail = NULL;
+    char *word;
+    strtok_r(command, " \t", &command); /* internal-sftp */
+    while ((word = strtok_r(NULL, " \t", &command)) != NULL && word[0] == '-') {
+        const char *letter = word + 1 + strcspn(word + 1, "djupPlf"); /* those with a value */
+        if (*letter != '\0') {
+            const char *value = letter[1] != '\0' ? letter + 1 : strtok_r(NULL, " \t", &command);
+            jail = *letter == 'j' ? value : jail;
+        }
+    }
+    return jail;
+}
+
+static void check_jail(const char *command, const struct account *account)
+{
+    char words[LIMIT_FORCED_COMMAND_BYTES];
+    char path[LIMIT_PATH_BYTES];
+    char pattern[LIMIT_PATH_BYTES];
+    struct log_line line;
+    struct stat found;
+    snprintf(words, sizeof(words), "%.*s", LIMIT_FORCED_COMMAND_BYTES - 1, command);
+    const char *jail = grant_is_sftp(words) ? find_jail(words) : NULL;
+    if (jail == NULL) {
+        return;
+    }
+    snprintf(pattern, sizeof(pattern), "%s%s", strchr("/%", jail[0]) != NULL ? "" : "%h/", jail);
+    const char *wrong =
+        expand_path(path, sizeof(path), pattern, account->user, account->home, true);
+    if (wrong == NULL) {
+        wrong = stat(path, &found) != 0  ? strerror(errno)
+                : S_ISDIR(found.st_mode) ? NULL
+                                         : strerror(ENOTDIR);
+    }
+    if (wrong != NULL) {
+        bool in_home = is_in_home(path, account);
+        log_begin(&line, "trouble");
+        log_text(&line, "what", "folder of -j");
+        log_text(&line, "path", path);
+        log_text(&line, "reason", wrong);
+        add_remedy(&line, in_home ? "su -s /bin/sh -c 'mkdir -p $0' " : "mkdir -p ",
+                   in_home ? account->user : "", path);
+        log_end(&line, LOG_TROUBLE);
+    }
+}
+
+void remedy_of_sftp(const char *command, const struct account *account)
+{
+    const struct options *options = remedy_options;
+    if (options->forced_command != NULL) {
+        check_jail(options->forced_command, account);
+        return;
+    }
+    check_jail(command, account);
+    for (size_t i = 0; i < options->subsystem_count; i++) {
+        check_jail(options->subsystems[i].command, account);
+    }
 }

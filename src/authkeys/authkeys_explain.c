@@ -52,7 +52,7 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
     }
     if (fault == AUTHKEYS_LINE_OTHER_TYPE) {
         authkeys_name_option(finding->option, line->type.bytes, line->type.left);
-        return report->asked.of_admins || authkeys_options_name_authority(line->options)
+        return report->given.of_admins || authkeys_options_name_authority(line->options)
                    ? AUTHKEYS_AUTHORITY_TYPE
                    : fault;
     }
@@ -61,9 +61,13 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
     }
     memcpy(finding->fingerprint, report->key.fingerprint, sizeof(finding->fingerprint));
     enum authkeys_reason reason =
-        authkeys_judge_line(&report->grant, finding->option, line->options, &report->asked);
+        authkeys_judge_line(&report->grant, finding->option, line->options, &report->given);
     if (reason == AUTHKEYS_FOR_AUTHORITY) {
         authkeys_name_option(finding->option, "cert-authority", strlen("cert-authority"));
+    }
+    if (report->sftp_command[0] == '\0' && authkeys_may_work(reason) &&
+        grant_needs_no_shell(&report->grant)) {
+        snprintf(report->sftp_command, sizeof(report->sftp_command), "%s", report->grant.command);
     }
     return reason;
 }
@@ -104,7 +108,7 @@ static void explain_file(struct authkeys_report *report, const struct authkeys_f
                          uint32_t number, bool told)
 {
     report->file = number;
-    report->asked.of_admins = number == LIMIT_KEY_FILES;
+    report->given.of_admins = number == LIMIT_KEY_FILES;
     snprintf(report->paths[number], LIMIT_PATH_BYTES, "%s", file->path);
     if (file->fd >= 0) {
         explain_lines(report, file->fd);
@@ -137,7 +141,7 @@ void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *
                       const struct authkeys_files *files)
 {
     const struct revoked_offer offer = {.note = note_revoked, .noted = report};
-    report->asked = (struct authkeys_case){.query = query, .account = account, .by_anybody = true};
+    report->given = (struct authkeys_case){.query = query, .account = account, .by_anybody = true};
     report->may_be_revoked = files->revoked.path != NULL;
     for (uint32_t i = 0; i < LIMIT_KEY_FILES && files->users[i].path != NULL; i++) {
         bool told = authkeys_note_file(verdict, &files->users[i]);

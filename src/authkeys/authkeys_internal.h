@@ -207,7 +207,7 @@ struct authkeys_case {
  */
 enum authkeys_reason authkeys_judge_line(struct grant *grant,
                                          char option[static AUTHKEYS_OPTION_BYTES],
-                                         struct reader options, const struct authkeys_case *asked);
+                                         struct reader options, const struct authkeys_case *given);
 
 /* ---- reading a file, lines.c ----------------------------------------------------------------- */
 

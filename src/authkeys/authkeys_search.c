@@ -63,23 +63,23 @@ static bool next_line(struct search *search)
 /* Whether the account needs the shell that it lacks. If an authority's line forces no command, its
  * certificates may force our SFTP server. */
 static bool lacks_shell(const struct grant *grant, bool is_authority,
-                        const struct authkeys_case *asked)
+                        const struct authkeys_case *given)
 {
     bool may_force =
-        is_authority && asked->certificate == NULL && (grant->flags & GRANT_FORCED) == 0;
-    return asked->account->shell[0] == '\0' && !may_force && !grant_needs_no_shell(grant);
+        is_authority && given->certificate == NULL && (grant->flags & GRANT_FORCED) == 0;
+    return given->account->shell[0] == '\0' && !may_force && !grant_needs_no_shell(grant);
 }
 
 enum authkeys_reason authkeys_judge_line(struct grant *grant,
                                          char option[static AUTHKEYS_OPTION_BYTES],
-                                         struct reader options, const struct authkeys_case *asked)
+                                         struct reader options, const struct authkeys_case *given)
 {
-    const struct certificate *certificate = asked->certificate;
-    struct authkeys_line_terms terms = {.is_authority = asked->of_admins};
+    const struct certificate *certificate = given->certificate;
+    struct authkeys_line_terms terms = {.is_authority = given->of_admins};
     enum authkeys_reason reason = AUTHKEYS_LISTED;
-    if (!asked->of_admins) {
+    if (!given->of_admins) {
         reason =
-            authkeys_options_of_line(grant, &terms, option, options, asked->query, certificate);
+            authkeys_options_of_line(grant, &terms, option, options, given->query, certificate);
     } else if (options.left > 0) {
         reason = AUTHKEYS_BROKEN_OPTION;
     } else {
@@ -88,13 +88,13 @@ enum authkeys_reason authkeys_judge_line(struct grant *grant,
     if (reason == AUTHKEYS_LISTED && terms.is_authority != (certificate != NULL)) {
         reason = terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_NO_AUTHORITY;
     } else if (reason == AUTHKEYS_LISTED && certificate != NULL) {
-        reason = certificate_narrow(grant, option, certificate, asked->query);
+        reason = certificate_narrow(grant, option, certificate, given->query);
         bool named = terms.has_principals ? terms.names_principal
-                                          : certificate_names(certificate, asked->account->user);
+                                          : certificate_names(certificate, given->account->user);
         reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
     }
-    bool may_work = reason == AUTHKEYS_LISTED || (asked->by_anybody && authkeys_may_work(reason));
-    if (may_work && lacks_shell(grant, terms.is_authority, asked)) {
+    bool may_work = reason == AUTHKEYS_LISTED || (given->by_anybody && authkeys_may_work(reason));
+    if (may_work && lacks_shell(grant, terms.is_authority, given)) {
         authkeys_name_option(option, "", 0);
         reason = AUTHKEYS_NO_SHELL;
     }
@@ -121,13 +121,13 @@ static bool accept_line(struct search *search, bool of_admins)
     struct authkeys_verdict *verdict = search->verdict;
     struct grant grant = verdict->grant;
     char option[AUTHKEYS_OPTION_BYTES] = "";
-    const struct authkeys_case asked = {
+    const struct authkeys_case given = {
         .query = search->query,
         .account = search->account,
         .certificate = search->is_certificate ? &search->certificate : NULL,
         .of_admins = of_admins,
     };
-    enum authkeys_reason reason = authkeys_judge_line(&grant, option, search->line.options, &asked);
+    enum authkeys_reason reason = authkeys_judge_line(&grant, option, search->line.options, &given);
     if (reason == AUTHKEYS_LISTED) {
         if (is_revoked(search)) {
             return true;

@@ -261,7 +261,7 @@ struct identity identity_find(void)
         seen |= bit;
         if (fits && user.uid != 0 && user.gid != 0) {
             good |= bit;
-            found = (struct identity){user.uid, user.gid};
+            found = (struct identity){user.uid, user.gid, (bit & 2) != 0};
         }
     }
     return account_file_close(&file) == 0 ? found : overflow;

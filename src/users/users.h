@@ -90,6 +90,7 @@ bool users_group_is_private(gid_t gid, const char *user);
 struct identity {
     uid_t uid;
     gid_t gid;
+    bool shared; /* it is the user nobody's, who may have processes of other services */
 };
 
 /*

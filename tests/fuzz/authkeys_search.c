@@ -404,7 +404,7 @@ static void check_lines(const struct scene *scene)
     explain(&verdict, &report, scene, (struct input){NULL, 0});
     explain(&other, &second, scene, scene->pieces);
     FUZZ_CHECK(memcmp(&verdict, &other, sizeof(verdict)) == 0);
-    FUZZ_CHECK(memcmp(&report, &second, offsetof(struct authkeys_report, asked)) == 0);
+    FUZZ_CHECK(memcmp(&report, &second, offsetof(struct authkeys_report, given)) == 0);
     run(&login, scene, (struct input){NULL, 0}, -1, 0);
     bool plain =
         (type == IPC_KEY_ED25519 || type == IPC_KEY_SK_ED25519) && login.reason != AUTHKEYS_BAD_KEY;

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from daemon import daemon_environment, run
-from namespace import need_namespaces
+from namespace import Namespace, need_namespaces
 from site_setup import PROJECT, run_or_fail
 from ssh_keys import make_key
 from whole_files import read_text, write
@@ -33,6 +33,9 @@ class Report:
             names = list(self.lines[-1])
             faulty = self.lines[-1]["event"] == "trouble" or self.lines[-1].get("verdict") == "refused"
             assert (names[-1] == "remedy") == ("remedy" in names) == faulty, line
+        # Whether the machine has the user, other tests do not ask.
+        self.own_user = [line for line in self.lines if line.get("what") == "user wrensshd"]
+        self.lines = [line for line in self.lines if line not in self.own_user]
         result = "a login could work" if self.status == COULD else "no login could work"
         assert self.one("check") == self.lines[-1] and self.lines[-1]["result"] == result, self.text
 
@@ -122,7 +125,7 @@ def test_nothing_is_left(check, site):
 
 MAKE, CHMOD, OTHER = "wrensshd-makekey {dir}", "chmod go= {dir}{name}", "ssh-keygen -t ed25519"
 NEW_HOST_KEY = "wrensshd-makekey DIR"
-BY_THE_USER = "the user can move it away and make it anew"
+BY_THE_USER = "su -s /bin/sh -c 'mv $0 $0.root; cp -r $0.root $0' {user} {path}"
 
 
 @pytest.mark.parametrize("damage,name,reason,remedy", [
@@ -327,7 +330,7 @@ def test_unsafe_folder(check, site):
     os.chmod(site.user.pw_dir, 0o750)
     assert home.refused == [(os.path.realpath(site.user.pw_dir), 0, "unsafe mode", None)]
     assert home.remedies == [f"chmod go-w {site.user.pw_dir}"]
-    assert report.remedies == [BY_THE_USER]
+    assert report.remedies == [BY_THE_USER.format(user=site.user.pw_name, path=folder)]
     assert report.refused == [(os.path.realpath(folder), 0, "unsafe owner", None)]
     assert (report.one("login")["owner"], report.one("login")["mode"]) == ("12345", "0755")
 
@@ -395,9 +398,95 @@ def test_folder_that_the_user_changes_after_the_check(check, site, elsewhere, tm
     os.symlink(tmp_path, folder)
     write(tmp_path / "file", "root's")
     run(["sh", "-c", report.remedies[0]])
-    assert os.stat(tmp_path / "file").st_uid == 0 and report.remedies == [BY_THE_USER]
+    assert os.stat(tmp_path / "file").st_uid == 0 and os.listdir(tmp_path) == ["file"]
+    assert report.remedies == [BY_THE_USER.format(user=site.user.pw_name, path=folder)]
     os.unlink(folder)
     shutil.rmtree(folder + "2")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("owner", [0, 12345])
+@pytest.mark.parametrize("name", [".ssh", ".ssh/authorized_keys"])
+def test_made_by_another(check, site, name, owner):
+    """Root has made the folder or the file as its own and private, or they are a former user's: the remedy leads to a login.
+    Root gives away no more than that, also if the user has put links into the folder or in its place."""
+    user = site.add_user("f")
+    site.authorize(user=user)
+    os.chmod(user.pw_dir, 0o755)
+    top, file = os.path.join(user.pw_dir, name), user.pw_dir + "/.ssh/authorized_keys"
+    for path, mode in ((user.pw_dir + "/.ssh", 0o700), (file, 0o600)):
+        os.chmod(path, mode if owner == 0 else mode | 0o055 & ~0o022)
+        os.chown(path, *((owner, 0) if path.startswith(top) else (user.pw_uid, user.pw_gid)))
+    report = check(user=user.pw_name)
+    words = os.strerror(errno.EACCES) if owner == 0 else "unsafe owner"
+    assert report.refused == [(file, 0, words, None)], report.text
+    remedy, = report.remedies
+    assert remedy == (f"find {top} -depth -user 0 -execdir chown -h {user.pw_name}: {{}} +" if owner == 0 else
+                      BY_THE_USER.format(user=user.pw_name, path=top)), report.text
+    secret = write(os.path.join(site.folder("secrets"), "authorized_keys"), "root's")
+    os.rename(top, top + "2")
+    os.symlink(os.path.dirname(secret) if name == ".ssh" else secret, top)
+    run(["sh", "-c", remedy])
+    assert os.stat(secret).st_uid == os.stat(os.path.dirname(secret)).st_uid == 0
+    run(["rm", "-rf", top, top + ".root"])
+    os.rename(top + "2", top)
+    run_or_fail(["sh", "-c", remedy])
+    report = check(user=user.pw_name)
+    assert report.status == COULD, report.text
+    run(["rm", "-rf", top + ".root"])
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("command, folder", [
+    ("internal-sftp -j {home}/f", "{home}/f"), ("internal-sftp -Rj{home}/f", "{home}/f"), ("internal-sftp -u 077 -j  %h/f/%u", "{home}/f/{user}"),
+    ("internal-sftp -uj -j f", "{home}/f"), ("internal-sftp -j {base}/f", "{base}/f"), ("internal-sftp -j %d/%x", None)])
+def test_folder_of_the_jail(check, site, command, folder):
+    """A key that would log in to a missing folder: the report names it, and the remedy makes it."""
+    names = {"home": site.user.pw_dir, "user": site.user.pw_name, "base": site.folder("jails")}
+    site.authorize(f'command="{command.format(**names)}" {site.identity_line}')
+    report = check()
+    trouble = report.one("trouble")
+    assert report.status == COULD and trouble["what"] == "folder of -j", report.text
+    if not folder:
+        assert "unknown %" in trouble["reason"]
+        return
+    folder = folder.format(**names)
+    assert (trouble["path"], trouble["reason"]) == (folder, "No such file or directory")
+    run_or_fail(["sh", "-c", trouble["remedy"]])
+    inside = folder.startswith(site.user.pw_dir)
+    assert os.stat(folder).st_uid == (site.user.pw_uid if inside else 0)
+    assert not check().of("trouble")
+    os.rmdir(folder)
+    write(folder, "")
+    assert check().one("trouble")["reason"] == "Not a directory"
+    os.unlink(folder)
+    shutil.rmtree(os.path.join(site.user.pw_dir, "f"), ignore_errors=True)
+
+
+def test_folders_of_all_commands(check, site):
+    """Folders of -e and -x count, too; a folder of another command does not, nor does one after the flags."""
+    site.authorize(site.identity_line)
+    missing = os.path.join(site.user.pw_dir, "missing")
+    for flags in (["-e", f"internal-sftp -j {missing}"], ["-x", f"sftp=internal-sftp -j {missing}"],
+                  ["-x", "a=true", "-x", f"b=internal-sftp -R -j {missing}"]):
+        assert check(*flags).one("trouble")["path"] == missing
+    for flags in (["-e", f"true -j {missing}"], ["-e", "internal-sftp -R", "-x", f"sftp=internal-sftp -j {missing}"],
+                  ["-x", f"sftp=internal-sftp -R files -j {missing}"], ["-x", "sftp=internal-sftp -j"]):
+        assert not check(*flags).of("trouble")
+
+
+@pytest.mark.root
+def test_no_user_of_our_own(site, closing):
+    """Where the user nobody takes the place of wrensshd, the report says so, and the remedy makes it."""
+    made = closing(Namespace(site))
+    made("sh", "-c", "for file in passwd group shadow; do sed -i /^wrensshd:/d /etc/$file; done")
+    command = ["/usr/local/sbin/wrensshd", *site.daemon_args([]), "-T", site.keydir(site.mode)]
+    report = Report(made(*command))
+    assert report.status == COULD and report.own_user[0]["reason"] == "is missing: the user nobody takes its place", report.text
+    made.need("sh", "-c", report.own_user[0]["remedy"])
+    assert not Report(made(*command)).own_user
+    made("sh", "-c", "for file in passwd group shadow; do sed -i -e /^wrensshd:/d -e /^nobody:/d /etc/$file; done")
+    assert not Report(made(*command)).own_user  # as in an initramfs
 
 
 @pytest.mark.root
@@ -421,8 +510,11 @@ def test_home_behind_a_link(check, site):
     os.makedirs(real + "/.ssh", exist_ok=True)
     write(real + "/.ssh/authorized_keys", site.identity_line + "\n")
     os.chown(real + "/.ssh/authorized_keys", 12345, 0)
+    os.chown(real + "/.ssh", user.pw_uid, user.pw_gid)
     report = check(user=user.pw_name)
-    assert report.remedies == [BY_THE_USER], report.text
+    assert report.remedies == [BY_THE_USER.format(user=user.pw_name, path=real + "/.ssh/authorized_keys")], report.text
+    run_or_fail(["sh", "-c", report.remedies[0]])
+    assert check(user=user.pw_name).status == COULD
     os.unlink(user.pw_dir)
     os.rename(real, user.pw_dir)
 
@@ -540,8 +632,8 @@ def test_folder_that_root_has_made(check, site):
         os.chown(path, 0, 0)
         report = check()
         assert report.refused == [(site.authorized_keys, 0, os.strerror(errno.EACCES), None)], report.text
-        assert report.remedies == ["put a readable file there"]
-        os.chown(path, site.user.pw_uid, site.user.pw_gid)
+        assert report.remedies == [f"find {path} -depth -user 0 -execdir chown -h {site.user.pw_name}: {{}} +"]
+        run_or_fail(["sh", "-c", report.remedies[0]])
         assert check().status == COULD and os.stat(path).st_mode & 0o777 == mode
 
 
@@ -651,7 +743,7 @@ def test_started_by_hand(site):
     done = subprocess.run(["script", "-qec", f"{site.daemon} {site.keydir(site.mode)}", "/dev/null"], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, timeout=60, check=False)
     assert done.returncode == 100 and b"try: wrensshd-listen 2222 $(command -v wrensshd) KEYDIR" in done.stdout
-    assert "wrensshd-listen" in run([site.daemon, "--help"]).stdout
+    assert "wrensshd-listen 2222 $(command -v wrensshd) keydir\n" in run([site.daemon, "--help"]).stdout
 
 
 def test_user_needs_the_check(site):

@@ -1,5 +1,6 @@
 """-T -A: one line for each account that has keys, within a bounded time."""
 
+import errno
 import os
 import subprocess
 
@@ -146,6 +147,17 @@ def test_list_that_hangs(accounts, key, library):
         """)
     assert accounts.check("-t", "2", library=stuck) == (SOME, "some accounts could not log in", {"alice": GOOD})
     assert [line["reason"] for line in accounts.troubles] == ["is cut"]
+
+
+def test_list_without_a_process(accounts, key, library):
+    """Nobody is sent to repair the name service because a process could not be made."""
+    accounts.add("alice", key)
+    second = library("""#include <errno.h>
+        #include <unistd.h>
+        pid_t fork(void) { static int calls; if (++calls == 2) { errno = EAGAIN; return -1; } return _Fork(); }
+        """)
+    assert accounts.check(library=second) == (NONE, "no login could work", {})
+    assert [(line["what"], line["reason"]) for line in accounts.troubles] == [("fork", os.strerror(errno.EAGAIN))]
 
 
 def test_flag_needs_the_check(site):
