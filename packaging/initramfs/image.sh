@@ -9,6 +9,7 @@
 
 wren_folder=${WREN_FOLDER:-/etc/wrensshd/initramfs}
 wren_shared=${WREN_SHARED:-/usr/share/wrensshd/initramfs}
+wren_crypttab=${WREN_CRYPTTAB:-/etc/crypttab}
 
 # A line of a file may hold what controls a terminal.
 wren_say() { printf 'wrensshd: %s\n' "$*" | LC_ALL=C tr -c '[:print:]\n' '?' >&2; }
@@ -45,6 +46,7 @@ wren_set() {
         ;;
     COMMAND) wren_command=$2 ;;
     OPTIONS) wren_options=$2 ;;
+    BANNER) wren_banner=$2 ;;
     NETWORK)
         case $2 in down | keep) wren_network=$2 ;; *) return 1 ;; esac
         ;;
@@ -57,7 +59,7 @@ wren_set() {
 }
 
 wren_read_settings() {
-    wren_port=22 wren_interface='' wren_command=wrensshd-unlock wren_options='' wren_network=down wren_seal=''
+    wren_port=22 wren_interface='' wren_command=wrensshd-unlock wren_options='' wren_network=down wren_seal='' wren_banner=auto
     [ -e "$wren_folder/wrensshd.conf" ] || return 0
     wren_number=0
     while read -r wren_line || [ -n "$wren_line" ]; do
@@ -71,10 +73,10 @@ wren_read_settings() {
             return 1
         }
     done <"$wren_folder/wrensshd.conf"
-    # wrensshd reads its command line from left to right: it reaches -V only if the flags before are valid. -a and -e are
-    # what the server is started with: neither may come twice.
+    # wrensshd reads its command line from left to right: it reaches -V only if the flags before are valid. -a, -b and -e are
+    # what the server is started with: none may come twice.
     # shellcheck disable=SC2086 # a list of words
-    wren_words=$("$wren_daemon" -a x ${wren_command:+-e x} $wren_options -x sftp= -V 2>&1 >/dev/null) || {
+    wren_words=$("$wren_daemon" -a x ${wren_banner:+-b x} ${wren_command:+-e x} $wren_options -x sftp= -V 2>&1 >/dev/null) || {
         wren_refuse "$wren_folder/wrensshd.conf: OPTIONS=$wren_options: $(printf '%s\n' "$wren_words" | head -n 1)"
         return 1
     }
@@ -141,6 +143,37 @@ wren_key_files() {
     done
 }
 
+# The devices of crypttab that need a passphrase.
+wren_devices() {
+    [ -r "$wren_crypttab" ] || return 0
+    while read -r wren_name _ wren_value _ || [ -n "$wren_name" ]; do
+        case $wren_name in '' | '#'*) continue ;; esac
+        case $wren_value in '' | none | -) printf '%s, ' "$wren_name" ;; esac
+    done <"$wren_crypttab"
+}
+
+# wren_banner_line WHAT: the line by default.
+wren_banner_line() {
+    wren_name=$(wren_devices)
+    wren_name=${wren_name%, }
+    printf '%s waits for the passphrase of %s. Its host key is %s.\n' "$(uname -n)" "${wren_name:-its encrypted disk}" "$1" |
+        LC_ALL=C tr -c '[:print:]\n' '?'
+}
+
+# What clients show before the login. Everybody who can connect reads it.
+wren_fill_banner() {
+    rm -f "$1/etc/wrensshd/banner" "$1/etc/wrensshd/banner-sealed"
+    [ -n "$wren_banner" ] || return 0
+    for wren_file in banner ${wren_seal:+banner-sealed}; do
+        case $wren_banner$wren_file in
+        autobanner) wren_banner_line 'not sealed' ;;
+        autobanner-sealed) wren_banner_line 'sealed for its TPM' ;;
+        *) printf '%s\n' "$wren_banner" ;;
+        esac >"$1/etc/wrensshd/$wren_file"
+        chmod 644 "$1/etc/wrensshd/$wren_file"
+    done
+}
+
 wren_fill() {
     mkdir -p "$1/etc/wrensshd/hostkey"
     for wren_name in $(wren_key_files); do
@@ -149,6 +182,7 @@ wren_fill() {
     chmod 700 "$1/etc/wrensshd/hostkey"
     cp "$wren_folder/authorized_keys" "$1/etc/wrensshd/authorized_keys"
     chmod 644 "$1/etc/wrensshd/authorized_keys"
+    wren_fill_banner "$1"
     cat >"$1/etc/wrensshd/settings" <<END
 WREN_PORT='$wren_port'
 WREN_INTERFACE='$wren_interface'

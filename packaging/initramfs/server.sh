@@ -13,6 +13,7 @@ wren_log() { [ ! -w /dev/kmsg ] || exec 2>/dev/kmsg; }
 wren_serve() {
     set --
     [ -z "$WREN_COMMAND" ] || set -- -e "$WREN_COMMAND"
+    [ ! -e /etc/wrensshd/banner ] || set -- "$@" -b /etc/wrensshd/banner
     wren_log
     while [ -n "$WREN_INTERFACE" ] && [ ! -e "/sys/class/net/$WREN_INTERFACE" ]; do
         sleep 1

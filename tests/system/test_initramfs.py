@@ -65,8 +65,9 @@ def test_fills_the_image(image):
     assert image.read("etc/wrensshd/authorized_keys") == KEY + "\n"
     assert image.read("etc/passwd") == "root:*:0:0:root:/root:/bin/sh\n"
     modes = {name: os.stat(os.path.join(image.out, "etc/wrensshd", name)).st_mode & 0o777
-             for name in ("hostkey", "hostkey/.ed25519.sk", "settings", "authorized_keys")}
-    assert modes == {"hostkey": 0o700, "hostkey/.ed25519.sk": 0o600, "settings": 0o600, "authorized_keys": 0o644}
+             for name in ("hostkey", "hostkey/.ed25519.sk", "settings", "authorized_keys", "banner")}
+    assert modes == {"hostkey": 0o700, "hostkey/.ed25519.sk": 0o600, "settings": 0o600, "authorized_keys": 0o644,
+                     "banner": 0o644}
 
 
 def test_host_key_is_kept(image):
@@ -168,7 +169,7 @@ def test_no_command_in_the_kernel_log(script):
     ("COMMAND=echo it's", "line 2"), ("port=22", "line 2"), ("rm -rf /", "line 2"), ("PATH=/tmp", "line 2"),
     ("OPTIONS=-t", "whole number"), ("OPTIONS=-y", "unknown flag"), ("OPTIONS=-t 0", "whole number"),
     ("OPTIONS=-v keydir", "more than one"), ("OPTIONS=-a /keys", "only once: -a"), ("OPTIONS=-e id", "only once: -e"),
-    ("OPTIONS=-R /a -R /b", "only once: -R"), ("SEAL=host", "line 2"), ("SEAL=tpm2:", "line 2"), ("SEAL=tpm2:7;id", "line 2"),
+    ("OPTIONS=-R /a -R /b", "only once: -R"), ("OPTIONS=-b /file", "only once: -b"), ("SEAL=host", "line 2"), ("SEAL=tpm2:", "line 2"), ("SEAL=tpm2:7;id", "line 2"),
 ])
 def test_wrong_settings(image, line, words):
     """A line that is not understood is an error, and the image is made without the server."""
@@ -214,6 +215,36 @@ def test_systemd_image_waits_for_its_interface(image):
     assert "JobRunningTimeoutSec=infinity" in image.read(f"etc/systemd/system/{folder}/wrensshd.conf").splitlines()
 
 
+# ---- the banner --------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("crypttab, devices", [
+    (None, "its encrypted disk"),
+    ("# none\n\n", "its encrypted disk"),
+    ("root UUID=1 none luks\n", "root"),
+    ("# first\nvda3_crypt UUID=1 none luks\nswap /dev/vda4 /dev/urandom swap\n\tdata UUID=2 - luks\nlast UUID=3", "vda3_crypt, data, last"),
+    ("gr\u00fcn\x1b[2J UUID=1 none\n", "gr??n?[2J"),
+])
+def test_banner(image, crypttab, devices):
+    """Before the login a person reads which machine waits for what: several may wait at once."""
+    image.environment["WREN_CRYPTTAB"] = image.folder + "/crypttab"
+    if crypttab is not None:
+        image.write("crypttab", crypttab)
+    assert image.prepare().returncode == 0
+    assert image.read("etc/wrensshd/banner") == (
+        f"{os.uname().nodename} waits for the passphrase of {devices}. Its host key is not sealed.\n")
+
+
+@pytest.mark.parametrize("setting, text", [("BANNER=", None), ("BANNER=\"Grüße von hier\"", "Grüße von hier\n")])
+def test_other_banner(image, setting, text):
+    """A machine can hide its name, or say something else; then OPTIONS may name another file, too."""
+    image.write("wrensshd.conf", setting + ("\nOPTIONS=-b /file" if text is None else ""))
+    write_banner = 'mkdir -p "$OUT/etc/wrensshd" && echo old >"$OUT/etc/wrensshd/banner" && wren_fill'
+    done = image.prepare(write_banner)
+    assert done.returncode == 0, done.stderr
+    found = os.path.join(image.out, "etc/wrensshd/banner")
+    assert (read_text(found) if os.path.exists(found) else None) == text
+
+
 # ---- a sealed host key ------------------------------------------------------------------------------------------------
 
 # Stands for systemd-creds, which needs a TPM: tests/vm's luks-dracut-tpm has one.
@@ -242,6 +273,8 @@ def test_sealed_image(image, setting, pcrs):
     arguments = image.read("arguments").split()
     assert {"encrypt", "--with-key=tpm2", f"--tpm2-pcrs={pcrs}", "--name=.ed25519.sk"} <= set(arguments)
     assert image.read("etc/wrensshd/sealed/.ed25519.sk") == "sealed\n"
+    assert "Its host key is sealed for its TPM." in image.read("etc/wrensshd/banner-sealed")
+    assert "Its host key is not sealed." in image.read("etc/wrensshd/banner")
     secret = read(image.folder + "/sealed/.ed25519.sk")
     assert len(secret) == 64
     assert not [name for name, content in files_of(image.out).items() if secret[:32] in content]
@@ -282,6 +315,8 @@ def test_host_key_of_a_connection(tmp_path, opened, sealed, used):
     script = script.replace("/run/credentials/wrensshd-initrd-hostkey.service", str(tmp_path / "opened"))
     script = script.replace("/etc/wrensshd/hostkey", "plain").replace("/etc/wrensshd", str(tmp_path / "etc"))
     os.mkdir(tmp_path / "etc")
+    for name in ("banner", *(["banner-sealed"] if sealed else [])):
+        (tmp_path / "etc" / name).write_text("text")
     (tmp_path / "etc/settings").write_text("WREN_COMMAND= WREN_OPTIONS=\n")
     if sealed:
         os.mkdir(tmp_path / "etc/sealed")
@@ -290,6 +325,8 @@ def test_host_key_of_a_connection(tmp_path, opened, sealed, used):
         (tmp_path / "opened/.ed25519.sk").write_text("secret")
     done = run(["sh", "-c", script])
     assert os.path.basename(done.stdout.split()[-1]) == used, done.stdout
+    shown = re.search(r" -b (\S+) ", done.stdout)[1]
+    assert os.path.basename(shown) == ("banner-sealed" if used == "opened" else "banner"), done.stdout
     assert ("WARNING" in done.stderr) == (sealed and not opened)
 
 
