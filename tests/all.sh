@@ -178,6 +178,6 @@ at_once=$((processors + 1))
 jobs="test_fresh_machines build_gcc build_static build_sanitize test_constant_time test_packaging test_archives test_sanitize
     test_proofs ${release:+test_clang} test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults
     check_all_files test_states run_analyzers ${release:+check_corpora} test_masked check_layout"
-gcc_left_out=fuzz gcc_marks='' sanitized="--suite wire"
+gcc_marks='' sanitized="--suite wire"
 [ -n "$quick" ] || gcc_left_out=none gcc_suites="--suite unit --suite system --no-suite measure" sanitize_left_out=none
 [ -n "$quick" ] || sanitized="--suite system --no-suite measure"

@@ -103,7 +103,8 @@ measure() {
 }
 
 at_once=$processors
-gcc_left_out='fuzz\|bench.*\|soak' gcc_suites="--suite unit --suite system --no-suite measure --no-suite fuzz"
+gcc_left_out='fuzz\|bench.*\|soak'
+gcc_suites="--suite unit --suite system --no-suite measure --no-suite fuzz${WREN_NO_WIRE:+ --no-suite wire}"
 gcc_marks='not slow'
 sanitize_left_out=system/hostile sanitized=''
 watch newest_log

@@ -8,7 +8,8 @@
 #
 #     --suite  the release, without it trixie
 #     --load   N busy processes beside the tests, with their priority
-#     --short  without what shows the same on every machine: root only tries the program, the user tests the build with GCC
+#     --short  without what shows the same on every machine: root only tries the program, the user tests the build with GCC,
+#              without the suite `wire`
 #     --repeated types `sh tests/field/repeated_runs/run.sh ARGUMENTS` in place of both commands
 #     root     in a bare chroot with nothing mounted, below /root with its mode of 0700, under nohup; installs by itself
 #     user     as an ordinary user whose shell is bash, after root has installed what the scripts ask for
@@ -37,7 +38,7 @@ skip() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,18s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --suite) suite=${2:?--suite takes a name}; shift ;;
     --load) load=${2:?--load takes a number}; shift ;;
     --short) short=--short ;;
@@ -213,7 +214,7 @@ run_row() { # root|user
         return
     fi
     busy=$load
-    follow "$work/$row.log" "sh tests/run.sh${short:+ --only gcc}" || failed=yes
+    follow "$work/$row.log" "${short:+env WREN_NO_WIRE=yes }sh tests/run.sh${short:+ --only gcc}" || failed=yes
     busy=0
     case $who$short in
     root) more='' && { follow "$work/$row-static.log" 'sh packaging/cross/build.sh x86_64' || failed=yes; } ;;
