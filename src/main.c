@@ -260,7 +260,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
     if (!open_descriptors(monitors, sessions)) {
         return trouble("/dev/null or a socket pair");
     }
-    /* First: out of memory in a burst of newcomers, the kernel ends one of these. */
+    /* First: out of memory in a burst of new connections, the kernel ends one of these. */
     oom_raise(&oom, NULL_DESCRIPTOR + 1);
     if (!admission_enter(&admission, peer)) {
         return 0;

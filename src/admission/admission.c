@@ -143,7 +143,7 @@ static void count_eviction(int fd, struct table_front *front, int64_t now_ms)
 {
     if (begin_counting(fd, front)) {
         if (front->evicted++ == 0) {
-            log_eviction("places", front->limit);
+            log_eviction("slots", front->limit);
         }
         front->evicted_ms = now_ms;
         end_counting(fd, front);
@@ -214,7 +214,7 @@ static const char *find_slot(struct admission *admission, struct table_front *fr
         admission->slot =
             table_take(fd, sizeof(struct slot), slot_offset(0), 2 * limit, limit + start);
     }
-    return admission->slot < 2 * limit ? NULL : "no place";
+    return admission->slot < 2 * limit ? NULL : "no slot";
 }
 
 bool admission_enter(struct admission *admission, const struct peer *peer)

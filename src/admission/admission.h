@@ -13,7 +13,7 @@
  *       |     |
  *       |     '-- a spare slot is free? -----------------------------> it takes the spare
  *       |
- *       '-- else it is refused: "penalty", or "no place" while evicted processes have not ended
+ *       '-- else it is refused: "penalty", or "no slot" while evicted processes have not ended
  *
  *     Before the login, the more are silent, the less time each has: admission_silence_ms()
  *

@@ -85,7 +85,7 @@ size_t table_take(int fd, size_t bytes, size_t offset, size_t count, size_t star
 pid_t table_holder(int fd, size_t count, size_t offset);
 
 /* What log_trouble() reports, with the reason why there is no table, or why it can't be used. */
-#define TABLE_TROUBLE "no table of places"
+#define TABLE_TROUBLE "no table of slots"
 
 /* ---- sources, slots.c ------------------------------------------------------------------------ */
 

@@ -131,7 +131,7 @@ static void read_signals(struct monitor *monitor, union monitor_request *request
     ssize_t bytes = read(monitor->signals, signals, sizeof(signals));
     for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof(signals[0]); i++) {
         if (signals[i].ssi_signo == ADMISSION_SIGNAL) {
-            evict(monitor, "evicted: a newcomer needed the place");
+            evict(monitor, "evicted: a new connection needed the slot");
         } else if (signals[i].ssi_signo != SIGCHLD) { /* from a launcher or an administrator */
             snprintf(reason, sizeof(reason), "ended by signal %u", signals[i].ssi_signo);
             end_in_order(monitor, 0, reason);

@@ -191,7 +191,7 @@ static void prove_victim(void)
     bool fits =
         is_candidate(&slots[any]) && (!restricted || slots[any].source.network == only.network);
     PROVE(victim != any || fits, "one that may be evicted");
-    PROVE(victim < count || !fits, "none only if no place may be");
+    PROVE(victim < count || !fits, "none only if no slot may be");
 }
 
 /* The changed entry is one of the table; any other one is as before. */

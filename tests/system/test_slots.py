@@ -78,7 +78,7 @@ def connection(raw):
 
 
 def troubles(raw):
-    return [line for line in raw.line.log.events("trouble") if "places" in line["what"]]
+    return [line for line in raw.line.log.events("trouble") if "slots" in line["what"]]
 
 
 def is_evicted(raw):
@@ -87,7 +87,7 @@ def is_evicted(raw):
         while True:
             raw.read_bytes(1)
     end = raw.line.assert_over()
-    return end["reason"] == "evicted: a newcomer needed the place"
+    return end["reason"] == "evicted: a new connection needed the slot"
 
 
 # ---- slots and evictions ----------------------------------------------------------------------------------------
@@ -125,7 +125,7 @@ def test_the_oldest_silent_one_goes(connect, folder):
     silent = [connect() for _ in range(LIMIT - 1)]
     newest = connect()
     assert is_evicted(silent[0])
-    assert newest.line.log.wait("eviction")[0]["places"] == str(LIMIT)
+    assert newest.line.log.wait("eviction")[0]["slots"] == str(LIMIT)
     newest.login()
     busy.login()
     for raw in silent[1:]:
@@ -308,7 +308,7 @@ def test_a_penalty_behind_one_address(come, folder):
     folder.write(table(penalties=PENALTY.pack(PENALIZED, now_ms() + 60000, 0)))
     attackers = [come("192.0.2.1") for _ in range(LIMIT)]
     leave(come("192.0.2.1"))
-    assert attackers[0].log.wait("end")[0]["reason"] == "evicted: a newcomer needed the place"
+    assert attackers[0].log.wait("end")[0]["reason"] == "evicted: a new connection needed the slot"
 
 
 def test_a_small_penalty(come, folder):

@@ -396,7 +396,7 @@ TEST_RANGE(a_full_table, ROOT, USER + 1)
     }
     ck_assert(is_alive(&newest) && is_alive(&next));
     end();
-    assert_contains(said, "event=eviction places=8\n");
+    assert_contains(said, "event=eviction slots=8\n");
     ck_assert_ptr_null(strstr(strstr(said, "eviction") + 1, "eviction"));
 }
 
@@ -439,7 +439,7 @@ TEST_RANGE(nobody_ends, ROOT, USER + 1)
     }
     ck_assert(!enter_from(200).admitted);
     end();
-    assert_contains(said, "event=refused reason=\"no place\" others=0\n");
+    assert_contains(said, "event=refused reason=\"no slot\" others=0\n");
 }
 
 /* What the table says of a process counts for nothing: only a lock names a holder. */

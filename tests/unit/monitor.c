@@ -109,7 +109,7 @@ static void make_table(void)
     ck_assert_int_eq(write(table, &file, sizeof(file)), sizeof(file));
 }
 
-static bool is_place_held(void)
+static bool is_slot_held(void)
 {
     struct flock lock = place_lock();
     ck_assert_int_eq(fcntl(table, F_GETLK, &lock), 0);
@@ -1065,13 +1065,13 @@ static void run(const char *command)
  */
 
 /* It knows how far the connection has got, until the login gives it up. */
-TEST(the_place_follows_the_connection)
+TEST(the_slot_follows_the_connection)
 {
     const struct auth_request carol = make_auth("carol", 64);
     make_table();
     start();
     do_start();
-    ck_assert(is_place_held());
+    ck_assert(is_slot_held());
     ck_assert_uint_eq(slot_phase(), SLOT_STARTED);
     do_sign(64, 0);
     ck_assert_uint_eq(slot_phase(), SLOT_EXCHANGED);
@@ -1080,10 +1080,10 @@ TEST(the_place_follows_the_connection)
     ck_assert_uint_eq(slot_phase(), SLOT_EXCHANGED);
     ck_assert_int_gt(penalty_until_ms(), clock_now_ms());
     do_login();
-    ck_assert(!is_place_held());
+    ck_assert(!is_slot_held());
     ck_assert_int_le(penalty_until_ms(), clock_now_ms());
     run("exit 0");
-    ck_assert(!is_place_held());
+    ck_assert(!is_slot_held());
     do_end(IPC_END_CLIENT, "");
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
@@ -1127,7 +1127,7 @@ TEST_RANGE(silence_beside_many, FEW, MANY + 1)
     }
     usleep((LIMIT_SILENT_MS + LIMIT_SILENT_LOOK_MS / 2) * 1000);
     if (!ends) {
-        ck_assert(is_place_held());
+        ck_assert(is_slot_held());
         do_end(IPC_END_CLIENT, "");
         order(0);
     }
@@ -1158,7 +1158,7 @@ TEST_EACH(the_penalty_of_an_end, 3)
     ck_assert_int_eq(finish_monitor(), 0);
     ck_assert_int_ge(penalty_until_ms(), began_ms + OLD_PENALTY_MS + added_ms[_i]);
     ck_assert_int_le(penalty_until_ms(), clock_now_ms() + OLD_PENALTY_MS + added_ms[_i]);
-    ck_assert(!is_place_held());
+    ck_assert(!is_slot_held());
 }
 
 /* Nothing but the log's line tells the client's network process: it may be an attacker's. */
@@ -1168,7 +1168,7 @@ TEST_RANGE(an_evicted_connection, AT_START, AFTER_LOGIN)
     const int64_t began_ms = clock_now_ms();
     make_table();
     start_at((enum stage)_i);
-    while (!is_place_held()) {
+    while (!is_slot_held()) {
         usleep(1000);
     }
     ck_assert_int_eq(kill(monitor, ADMISSION_SIGNAL), 0);
@@ -1179,8 +1179,8 @@ TEST_RANGE(an_evicted_connection, AT_START, AFTER_LOGIN)
     ck_assert_int_eq(read(client, &byte, 1), 0);
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, _i == AT_START
-                              ? "reason=\"evicted: a newcomer needed the place\"\n"
-                              : "reason=\"evicted: a newcomer needed the place\" client=c\n");
+                              ? "reason=\"evicted: a new connection needed the slot\"\n"
+                              : "reason=\"evicted: a new connection needed the slot\" client=c\n");
     ck_assert_int_ge(penalty_until_ms(), began_ms + OLD_PENALTY_MS + LIMIT_PENALTY_NOTHING_MS);
     ck_assert_int_le(penalty_until_ms(),
                      clock_now_ms() + OLD_PENALTY_MS + LIMIT_PENALTY_NOTHING_MS);

@@ -119,7 +119,7 @@ def check(place, person, machine):
         wait_for_ends(place, shell)
     # A console that is slow drops lines, and counts them.
     said = machine.said()
-    evicted_of = re.findall(r"event=eviction .*\bplaces=(\d+)", said)
+    evicted_of = re.findall(r"event=eviction .*\bslots=(\d+)", said)
     place.check('reason="evicted' in said and (evicted_of or "event=dropped" in said), "nobody was evicted")
     place.check(not evicted_of or int(evicted_of[0]) == slots, f"{evicted_of} slots in {total} KiB")
     place.step(f"{ADDRESSES} silent addresses")
