@@ -6,8 +6,8 @@
 #     sh packaging/release.sh --key FILE [--source-only] [x86_64|aarch64|armv7]...
 #     sh packaging/release.sh --key FILE --tag
 #
-#     --sync         writes the version and the page of meson.build into README.md, the man pages and the recipes of
-#                    packaging/
+#     --sync         writes the version of meson.build and the addresses of packaging/project into README.md, the pages and
+#                    recipes of packaging/, and the man pages
 #     --check        only reports whether this commit can be released
 #     --key FILE     the SSH key that signs. FILE.pub must lie beside it, and its line in packaging/allowed_signers; FILE
 #                    may be in ssh-agent only
@@ -15,9 +15,9 @@
 #     --tag          signs a tag for the commit of the release that was made
 #
 # Leaves in build/release/VERSION: wrenssh-VERSION.tar.xz, a wrensshd-VERSION-ARCH.tar.xz for each architecture, the
-# bill of materials wrensshd-VERSION.spdx, what is known of its libraries' holes in wrensshd-VERSION.openvex.json,
-# SHA256SUMS, and a signature FILE.sig of each. The same commit and the same compilers give the same bytes; only
-# signatures may differ.
+# bills of materials wrensshd-VERSION.spdx and wrensshd-VERSION.cdx.json, what is known of its libraries' holes in
+# wrensshd-VERSION.openvex.json, security.txt, the advisories, SHA256SUMS, and a signature FILE.sig of each. The same commit
+# and the same compilers give the same bytes; only signatures may differ.
 set -eu
 export LC_ALL=C
 umask 022
@@ -36,7 +36,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --source-only) binaries= ;;
-    -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) die "unknown option: $1" ;;
     *) architectures="$architectures $1" ;;
     esac
@@ -46,8 +46,13 @@ done
 version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
 printf '%s\n' "$version" | grep -qE '^[0-9]+\.[0-9]+\.[0-9]+$' ||
     die "the version in meson.build is \"$version\", and not three numbers"
-page=$(sed -n "s|^page = '\(.*\)'\$|\1|p" "$top/meson.build")
-[ -n "$page" ] || die "meson.build has no page"
+address() { sed -n "s/^$1=//p" "$top/packaging/project"; } # NAME
+page=$(address page) contact=$(address contact)
+{ [ -n "$page" ] && [ -n "$contact" ]; } || die "packaging/project lacks the page or the contact"
+missing=''
+case $page in *.example) missing="a page" ;; esac
+case $contact in *.invalid) missing="${missing:+$missing, }a contact" ;; esac
+grep -q '^[^#]' "$signers" || missing="${missing:+$missing, }a key for signatures"
 
 # ---- one version, one page -------------------------------------------------------------------------------------------
 
@@ -57,13 +62,20 @@ files_with_version() {
         while IFS= read -r file; do [ ! -f "$top/$file" ] || printf '%s\n' "$file"; done
 }
 
-# The file with the version of meson.build instead of any other. Recipes for distributions and the man page also get its
-# page: https://ANY/, https://ANY/releases, and what lies below that.
+# For the line that says whether there is a release.
+releases() {
+    [ -n "$missing" ] && echo "*not released yet*; what is missing: $missing." && return
+    echo "[$page/releases]($page/releases). Report vulnerabilities to <$contact>."
+}
+
+# The file with the version of meson.build instead of any other. Recipes for distributions and the man page also get the
+# page: https://ANY/, https://ANY/releases, and what lies below that; two pages get the line of releases().
 with_version() { # FILE
     case $1 in
+    README.md | packaging/PRODUCTS.md) set -- "$1" -e "s#(\*\*Releases:\*\*) .*#\1 $(releases)#" ;;
     packaging/alpine/APKBUILD | packaging/arch/PKGBUILD | packaging/buildroot/* | packaging/debian/control | \
         packaging/nix/package.nix | packaging/openwrt/Makefile | packaging/yocto/* | man/wrensshd.8)
-        set -- "$1" -e "s#https?://[^\"' ]*/((releases(/[^\"' ]*)?)?([\"' ]|\$))#$page/\\1#"
+        set -- "$1" -e "s#https?://[^\"' ]*/((releases(/[^\"' ]*)?)?([\"' ]|\$))#$page/\\1#" -e "s#^(Maintainer: .*<).*>#\\1$contact>#"
         ;;
     esac
     file_with_version=$top/$1
@@ -91,9 +103,8 @@ sync_version() {
         echo "$recipe"
     fi
     if ! debian_is_right; then
-        sign=$(sed -n 's/^ -- \(.*>\)  .*/\1/p' "$top/$changelog" | head -n 1)
         printf 'wrenssh (%s) unstable; urgency=medium\n\n  * See NEWS.md.\n\n -- %s  %s\n\n' \
-            "$version" "$sign" "$(date -u '+%a, %d %b %Y %H:%M:%S +0000')" |
+            "$version" "The wrenssh developers <$contact>" "$(date -u '+%a, %d %b %Y %H:%M:%S +0000')" |
             cat - "$top/$changelog" >"$top/$changelog.new"
         mv "$top/$changelog.new" "$top/$changelog"
         echo "$changelog"
@@ -108,7 +119,7 @@ check_version() {
     done)
     [ -e "$top/$recipe" ] || other="$other $recipe"
     debian_is_right || other="$other $changelog"
-    [ -z "$other" ] || die "meson.build has version $version and $page, and these have another:$other; run release.sh --sync"
+    [ -z "$other" ] || die "meson.build has version $version, packaging/project has $page, and these have another:$other; run release.sh --sync"
 }
 
 # NEWS.md has a heading "## VERSION", with or without a date behind it, and text below.
@@ -137,7 +148,7 @@ $changes"
 
 # What only a release itself needs: --check notes it.
 check_published() { # COMMAND for what is wrong
-    case $page in *.example) note "$page in meson.build is not a real page" ;; esac
+    [ -z "$missing" ] || note "missing: $missing (packaging/project, packaging/allowed_signers)"
     ! grep -q "^## $version (unreleased)$" "$top/NEWS.md" || "$1" "NEWS.md calls version $version unreleased: write the date"
 }
 note() { echo "note: $*" >&2; }
@@ -179,6 +190,18 @@ make_binaries() {
     cp "$unpacked"/build/cross/wrensshd-*.tar.xz "$new/"
 }
 
+# RFC 9116. Its time is less than a year, as the RFC recommends.
+make_security_txt() {
+    cat >"$new/security.txt" <<END
+Contact: mailto:$contact
+Expires: $(date -u -d "@$((seconds + 360 * 86400))" '+%Y-%m-%dT%H:%M:%SZ')
+Preferred-Languages: en
+Canonical: $page/.well-known/security.txt
+Policy: $page/SECURITY.md
+END
+    echo security.txt
+}
+
 sign() {
     (cd "$new" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" SHA256SUMS)
     for file in "$new"/*; do
@@ -209,11 +232,16 @@ make_release() {
     rm -rf "$work"
     mkdir -p "$new"
     make_source
+    [ -n "$missing" ] || make_security_txt
+    sh "$top/packaging/csaf.sh" "$new"
     if [ -n "$binaries" ]; then
         make_binaries
         sh "$top/packaging/spdx.sh" "$new" "$unpacked" "$seconds" >"$work/spdx"
         mv "$work/spdx" "$new/wrensshd-$version.spdx"
         echo "wrensshd-$version.spdx"
+        sh "$top/packaging/cyclonedx.sh" "$new" "$unpacked" "$seconds" >"$work/cyclonedx"
+        mv "$work/cyclonedx" "$new/wrensshd-$version.cdx.json"
+        echo "wrensshd-$version.cdx.json"
         sh "$top/packaging/vex.sh" "$new" "$unpacked" "$seconds" >"$work/vex"
         mv "$work/vex" "$new/wrensshd-$version.openvex.json"
         echo "wrensshd-$version.openvex.json"

@@ -14,7 +14,6 @@ export LC_ALL=C
 folder=$1 source=$2 seconds=$3
 . "$source/packaging/cross/libraries.sh"
 version=$(project_version)
-GCC_LICENSE='GPL-3.0-or-later WITH GCC-exception-3.1'
 
 die() { echo "spdx.sh: $*" >&2; exit 1; }
 # An identifier has letters, digits, "." and "-" only.
@@ -30,44 +29,18 @@ package() {
     printf 'PackageLicenseConcluded: %s\nPackageLicenseDeclared: %s\nPackageCopyrightText: NOASSERTION\n' "$3" "$3"
 }
 
-# linked ARCH: "NAME VERSION" of each library in the architecture's programs.
-linked() {
-    for library in libsodium musl libgcc; do
-        library_version=$(version_of $library "$1" 2>/dev/null) || true
-        [ -n "$library_version" ] || die "no version of $library for $1"
-        echo "$library $library_version"
-    done
-}
-
 # What scanners look for: the name of the package, and that of the National Vulnerability Database.
 identifiers() { # NAME VERSION
     [ -z "$(purl_of "$1" "$2")" ] || printf 'ExternalRef: PACKAGE-MANAGER purl %s\n' "$(purl_of "$1" "$2")"
-    case $1 in libsodium) vendor=libsodium ;; musl) vendor=musl-libc ;; *) return 0 ;; esac
-    printf 'ExternalRef: SECURITY cpe23Type cpe:2.3:a:%s:%s:%s:*:*:*:*:*:*:*\n' "$vendor" "$1" "${2%%-*}"
-}
-
-patches() {
-    sed 's/[[:space:]#].*//; /^$/d' "$(libsodium_tree)/debian/patches/series" 2>/dev/null | paste -s -d ' '
-}
-
-license_of() {
-    case $1 in
-    libsodium) echo ISC ;;
-    musl) echo MIT ;;
-    libgcc) echo "$GCC_LICENSE" ;;
-    esac
+    [ -z "$(cpe_of "$1" "$2")" ] || printf 'ExternalRef: SECURITY cpe23Type %s\n' "$(cpe_of "$1" "$2")"
 }
 
 tarball=$folder/wrenssh-$version.tar.xz
 [ -e "$tarball" ] || die "there is no $tarball"
 architectures=$(architectures_in "$folder")
 [ -n "$architectures" ] || die "no archives of version $version in $folder"
-libraries=
-for arch in $architectures; do
-    of_arch=$(linked "$arch") # not in a pipeline, which would go on without it
-    libraries="$libraries$of_arch
-"
-done
+# shellcheck disable=SC2086 # a list of architectures
+libraries=$(linked_to $architectures) || exit
 
 cat <<END
 SPDXVersion: SPDX-2.3
@@ -79,17 +52,16 @@ Creator: Tool: wrenssh-packaging-spdx.sh
 Created: $(date -u -d "@$seconds" '+%Y-%m-%dT%H:%M:%SZ')
 END
 
-package wrenssh "$version" ISC NOASSERTION "$tarball"
+package wrenssh "$version" "$(license_of wrenssh)" NOASSERTION "$tarball"
 for arch in $architectures; do
-    package "wrensshd-$arch" "$version" "ISC AND MIT AND ($GCC_LICENSE)" NOASSERTION \
+    package "wrensshd-$arch" "$version" "$(license_of wrensshd)" NOASSERTION \
         "$folder/$(archive_name "$arch")"
     printf 'ExternalRef: PACKAGE-MANAGER purl %s\n' "$(purl_of_archive "$arch")"
 done
 # One for all architectures, if they have the same.
-printf '%s' "$libraries" | sort -u | while read -r name its_version; do
+printf '%s\n' "$libraries" | while read -r name its_version; do
     if [ "$name" = libsodium ]; then
-        original=$source/build/cross/sources/libsodium_${its_version%%-*}.orig.tar.gz
-        [ -e "$original" ] || original=$source/subprojects/packagecache/${original##*/}
+        original=$(libsodium_archive "$its_version") || exit
         package "$name" "$its_version" "$(license_of "$name")" "$(wrap source_url)" "$original" "$(patches)"
     else
         package "$name" "$its_version" "$(license_of "$name")" NOASSERTION

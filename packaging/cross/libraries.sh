@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2154
-# What a release says of the archives and the libraries in them. Sourced by ../spdx.sh and ../vex.sh, which set
+# What a release says of the archives and the libraries in them. Sourced by ../spdx.sh, ../cyclonedx.sh and ../vex.sh, which set
 #
 #   source   the unpacked source, in which build.sh has made the archives
 . "$source/packaging/cross/targets.sh"
@@ -30,5 +30,52 @@ purl_of_archive() { echo "pkg:generic/wrensshd@$(project_version)?arch=$1"; } # 
 purl_of() { # LIBRARY VERSION
     case $1 in
     libsodium | musl) printf 'pkg:deb/debian/%s@%s?arch=source\n' "$1" "$2" | sed 's/+/%2B/g' ;;
+    esac
+}
+cpe_of() { # LIBRARY VERSION: as the National Vulnerability Database has it
+    case $1 in
+    libsodium) vendor=libsodium ;;
+    musl) vendor=musl-libc ;;
+    *) return 0 ;;
+    esac
+    echo "cpe:2.3:a:$vendor:$1:${2%%-*}:*:*:*:*:*:*:*"
+}
+
+# "NAME VERSION" of each library in the architecture's programs.
+linked() { # ARCH
+    for library in libsodium musl libgcc; do
+        library_version=$(version_of $library "$1" 2>/dev/null) || true
+        [ -n "$library_version" ] || die "no version of $library for $1"
+        echo "$library $library_version"
+    done
+}
+# Each once, as most architectures have the same.
+linked_to() { # ARCH...
+    for one; do
+        of_one=$(linked "$one") || return # in a pipeline it would not end the script
+        all="${all-}$of_one
+"
+    done
+    printf '%s' "$all" | sort -u
+}
+
+patches() {
+    sed 's/[[:space:]#].*//; /^$/d' "$(libsodium_tree)/debian/patches/series" 2>/dev/null | paste -s -d ' '
+}
+libsodium_archive() { # VERSION: the file that the patches belong to
+    original=libsodium_${1%%-*}.orig.tar.gz
+    for one in "$source/build/cross/sources/$original" "$source/subprojects/packagecache/$original"; do
+        [ ! -e "$one" ] || { echo "$one" && return; }
+    done
+    die "there is no $original"
+}
+
+license_of() {
+    gcc='GPL-3.0-or-later WITH GCC-exception-3.1'
+    case $1 in
+    wrenssh | libsodium) echo ISC ;;
+    musl) echo MIT ;;
+    libgcc) echo "$gcc" ;;
+    wrensshd) echo "ISC AND MIT AND ($gcc)" ;; # a program with all of these
     esac
 }

@@ -64,8 +64,9 @@ echo "building the program of the release, and Debian's package"
 sh packaging/cross/build.sh --skip-tests x86_64 >"$work/cross.log" 2>&1 || { tail -n 20 "$work/cross.log" >&2; exit 1; }
 DEB_BUILD_OPTIONS=nocheck sh packaging/debian/build.sh -b >"$work/debian.log" 2>&1 || { tail -n 20 "$work/debian.log" >&2; exit 1; }
 for name in gcc "clang-$other"; do build_with "$name"; done
-"$work/venv/bin/python" -c 'import pytest, spdx_tools' 2>/dev/null || {
-    { "$python" -m venv "$work/venv" && "$work/venv/bin/pip" install -q --disable-pip-version-check pytest spdx-tools; } \
+"$work/venv/bin/python" -c 'import pytest, spdx_tools, cyclonedx, jsonschema' 2>/dev/null || {
+    { "$python" -m venv "$work/venv" && "$work/venv/bin/pip" install -q --disable-pip-version-check pytest spdx-tools \
+        'cyclonedx-python-lib[json-validation]'; } \
         >"$work/pip.log" 2>&1 || { tail -n 5 "$work/pip.log" >&2; exit 1; }
 }
 GOPATH=$work/go GOFLAGS=-modcacherw "${GO:-go}" build -C tests/release/vex -o "$work/vex" . >"$work/go.log" 2>&1 ||

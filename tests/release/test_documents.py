@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -52,6 +53,31 @@ def test_spdx(tmp_path, version):
                       ("pkg:deb/debian/musl@", "musl "), ("PackageDownloadLocation: NOASSERTION\n", "")):
         assert good in text
         assert judge(text.replace(good, bad, 1)).returncode != 0, f"the tool does not mind {bad!r}"
+
+
+JUDGE = """
+import sys
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+error = JsonStrictValidator(SchemaVersion.V1_6).validate_str(open(sys.argv[1]).read())
+sys.exit(error and repr(error))
+"""
+
+
+def test_cyclonedx(tmp_path, version):
+    """Other scanners could not read the other bill."""
+    pytest.importorskip("cyclonedx.validation.json")
+    text = written("cyclonedx.sh", tmp_path, version)
+    path = tmp_path / "a.cdx.json"
+
+    def judge(content):
+        return judged(sys.executable, path, content, "-c", JUDGE, str(path))
+    done = judge(text)
+    assert done.returncode == 0, done.stderr
+    for good, bad in (('"type": "library"', '"type": "lib"'), ('"alg": "SHA-256"', '"alg": "SHA256"'), ('"specVersion": "1.6"', '"specVersion": 1.6'),
+                      ('"name": "musl", ', ""), ("urn:uuid:", "uuid:")):
+        assert good in text
+        assert judge(text.replace(good, bad, 1)).returncode != 0, f"the schema does not mind {bad!r}"
 
 
 def test_openvex(tmp_path, version):

@@ -156,7 +156,7 @@ def links_of(text):
 def test_html_links(html):
     """Each link leads to a place of a page of ours, to another project's page, or to our own; wrensshd(8) leads to all pages."""
     assert set(html) == {"man.css", "index.html", *(path.removeprefix("man/") + ".html" for path in PAGES.values())}
-    home = re.search(r"^page = '([^']+)'$", read("meson.build"), re.M)[1] + "/"
+    home = re.search(r"^page=(.+)$", read("packaging/project"), re.M)[1] + "/"
     places = {name: {unescape(place) for place in re.findall(r'\sid="([^"]*)"', text)} for name, text in html.items()}
     for name, text in html.items():
         for target in links_of(text):

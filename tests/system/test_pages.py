@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import subprocess
 import sys
 from xml.etree import ElementTree
 
@@ -115,6 +116,42 @@ def test_readme_has_each_way_of_installation():
     assert "needs root" in section and re.search(r"(?m)^\| \| user `wrensshd` \| host key \|$", section)
     rows = " ".join(re.findall(r"(?m)^\| (.*?) \| ", section)).lower()
     assert all(way.lower().removeprefix("one ").removeprefix("from ") in rows for way, _ in ways), rows
+
+
+# ---- packaging/PRODUCTS.md -------------------------------------------------------------------------------------------------
+
+PRODUCTS = "packaging/PRODUCTS.md"
+# OSPS Baseline, 2026.08.28: how many controls each family has.
+CONTROLS = {"AC": 4, "BR": 7, "DO": 7, "GV": 4, "LE": 3, "QA": 7, "SA": 3, "VM": 6}
+
+
+def test_products_page_is_one_page():
+    """A maker's lawyer reads it, too."""
+    assert len(read(PRODUCTS).split()) <= 900
+
+
+def test_products_page_has_each_duty():
+    """A maker looks for the row of a duty: Annex I has 1 and 2a to 2m in part I, and 1 to 8 in part II; the Baseline its controls."""
+    _, first, second, baseline, *_ = read(PRODUCTS).split("\n## ")
+    assert re.findall(r"(?m)^\| (\d\w?): ", first) == ["1", *("2" + letter for letter in "abcdefghijklm")]
+    assert [number for cell in re.findall(r"(?m)^\| ([\d, ]+): ", second) for number in cell.split(", ")] == list("12345678")
+    named = []
+    for cell in re.findall(r"(?m)^\| ([A-Z]{2}-.*?) \|", baseline):
+        for family, begin, end in re.findall(r"([A-Z]{2})-(\d\d)(?: to [A-Z]{2}-(\d\d))?", cell):
+            named += [(family, number) for number in range(int(begin), int(end or begin) + 1)]
+    assert sorted(named) == sorted((family, number + 1) for family, count in CONTROLS.items() for number in range(count))
+
+
+def test_commands_of_the_products_page():
+    """Each command is there; each row of the first two tables has one."""
+    text = read(PRODUCTS)
+    rows = re.findall(r"(?m)^\| [\d, \w]+: .*\| (.*) \|$", text)
+    assert len(rows) > 18 and all("`" in cell for cell in rows)
+    names = set(subprocess.run(["sh", os.path.join(PROJECT, "tests/one"), "--list"], stdout=subprocess.PIPE, text=True,
+                               check=True).stdout.split())
+    scripts, tests = re.findall(r"`sh ([\w./-]+)", text), re.findall(r"`tests/one ([\w./-]+)`", text)
+    assert len(scripts) > 15 and [name for name in scripts if not os.path.exists(os.path.join(PROJECT, name))] == []
+    assert len(tests) > 8 and not set(tests) - names - {"release/archives"}
 
 
 @pytest.mark.parametrize("page", WITH_CONTENTS)

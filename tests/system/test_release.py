@@ -14,7 +14,7 @@ from whole_files import read, read_text, write
 SKIPPED = shutil.ignore_patterns(".git", "build", "__pycache__", "packagecache", "libsodium-*", "check-*", "*.new")
 MESON = open(os.path.join(PROJECT, "meson.build"), encoding="utf-8").read()
 VERSION = re.search(r"version: '([^']+)'", MESON)[1]
-PAGE = re.search(r"^page = '([^']+)'$", MESON, re.M)[1]
+PAGE = re.search(r"^page=(.+)$", read_text(os.path.join(PROJECT, "packaging/project")), re.M)[1]
 WHO = {"GIT_AUTHOR_NAME": "someone", "GIT_AUTHOR_EMAIL": "someone@example", "GIT_COMMITTER_NAME": "someone",
        "GIT_COMMITTER_EMAIL": "someone@example", "GIT_AUTHOR_DATE": "1790000000 +0000",
        "GIT_COMMITTER_DATE": "1790000000 +0000", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
@@ -29,6 +29,8 @@ class Repository:
         self.write("packaging/allowed_signers", signer(key))
         self.write("NEWS.md", f"# News\n\n## {VERSION} (today)\n\nMuch is new.\n\n## 0.0.1\n\nA start.\n")
         self.git("init", "-q")
+        self.git("add", "-A")
+        assert self.release("--sync").returncode == 0  # there is a key now
         self.commit()
 
     def path(self, *parts):
@@ -222,8 +224,8 @@ def test_sync(repository):
 
 def test_sync_of_the_page(repository):
     """A recipe would fetch the source from an address that the project has left."""
-    new = "https://host.example/some/folder"
-    repository.write("meson.build", repository.read("meson.build").replace(f"'{PAGE}'", f"'{new}'"))
+    new = "https://some.host.example"
+    repository.write("packaging/project", repository.read("packaging/project").replace(PAGE, new))
     changed = repository.release("--sync").stdout.split()
     assert {"man/wrensshd.8", "packaging/debian/control"} < set(changed)
     assert {name.split("/")[1] for name in changed if name.startswith("packaging/")} == {
@@ -233,6 +235,53 @@ def test_sync_of_the_page(repository):
         assert repository.read(name) == read_text(os.path.join(PROJECT, name)).replace(PAGE, new)
     repository.commit()
     assert repository.release("--check").returncode == 0
+
+
+def set_addresses(repository, page="https://wren.test", contact="wren@wren.test"):
+    """What the maintainers write before the first release."""
+    repository.write("packaging/project", f"# a comment\npage={page}\ncontact={contact}\n")
+
+
+def releases(repository):
+    """The line of both pages on releases."""
+    lines = [re.search(r"\*\*Releases:\*\* (.*)", repository.read(page))[1] for page in ("README.md", "packaging/PRODUCTS.md")]
+    assert lines[0] == lines[1]
+    return lines[0]
+
+
+def test_what_is_not_released_yet(repository):
+    """A reader would look for a release, or write to an address that does not exist. All stand in one file."""
+    assert releases(repository) == "*not released yet*; what is missing: a page, a contact."
+    assert "note: missing: a page, a contact (packaging/project" in repository.release("--check").stderr
+    set_addresses(repository)
+    assert repository.release("--check").returncode == 1
+    assert {"README.md", "packaging/PRODUCTS.md", "packaging/debian/control"} <= set(repository.release("--sync").stdout.split())
+    assert releases(repository) == "[https://wren.test/releases](https://wren.test/releases). Report vulnerabilities to <wren@wren.test>."
+    assert "\nMaintainer: The wrenssh developers <wren@wren.test>\n" in repository.read("packaging/debian/control")
+    repository.write("packaging/allowed_signers", "# none yet\n")
+    repository.commit()
+    assert "these have another: README.md packaging/PRODUCTS.md;" in repository.release("--check").stderr
+    repository.release("--sync")
+    assert releases(repository) == "*not released yet*; what is missing: a key for signatures."
+    named = repository.git("grep", "-l", "-e", PAGE.split("/")[2], "-e", r"developers@wrenssh\.invalid", "--", ".", ":!tests").split()
+    assert named == ["packaging/debian/changelog"]  # the past
+
+
+def test_page_on_releases_of_the_tree():
+    """What the pages of this tree say is what its files say."""
+    tree = type("Tree", (), {"read": staticmethod(lambda name: read_text(os.path.join(PROJECT, name)))})
+    keys = re.search(r"(?m)^[^#\n]", tree.read("packaging/allowed_signers"))
+    project = dict(re.findall(r"(?m)^(\w+)=(.*)$", tree.read("packaging/project")))
+    lacking = [what for what, lacks in (("a page", project["page"].endswith(".example")),
+                                        ("a contact", project["contact"].endswith(".invalid")), ("a key for signatures", not keys)) if lacks]
+    assert releases(tree).startswith(f"*not released yet*; what is missing: {', '.join(lacking)}." if lacking else "[https://")
+
+
+def test_project_without_an_address(repository):
+    """Every recipe would get an empty address."""
+    set_addresses(repository, contact="")
+    done = repository.release("--sync")
+    assert done.returncode == 1 and "packaging/project lacks the page or the contact" in done.stderr
 
 
 # ---- what is made ---------------------------------------------------------------------------------
@@ -288,6 +337,105 @@ def test_signed_source(repository, key, tmp_path):
     with open(folder / archive, "ab") as file:
         file.write(b"\0")
     assert [done.returncode != 0 for done in check(folder, 1, 2)] == [True, True], "a changed archive passes"
+
+
+ADVISORY = """# Comments and empty lines are nothing.
+
+id: WREN-2027-1
+cve: CVE-2027-1
+published: 2027-01-31T12:00:00Z
+title: A "quoted" title
+details: C:\\path and a tab\there.
+introduced: 1.0.0
+fixed: 1.0.1
+
+
+id: WREN-2027-2
+published: 2027-02-28T12:00:00Z
+title: Another
+details: Others.
+introduced: 1.0.1
+fixed: 1.0.2
+"""
+
+
+@pytest.mark.usefixtures("original")
+def test_security_txt_and_advisories(key, tmp_path):
+    """Who finds a hole would not know where to write, and who uses the program would not hear of one."""
+    repository = Repository(tmp_path / "tree", key)
+    set_addresses(repository)
+    repository.write("packaging/advisories", ADVISORY)
+    assert repository.release("--sync").returncode == 0
+    repository.commit()
+    done = repository.release("--key", key, "--source-only")
+    assert done.returncode == 0, done.stderr
+    lines = repository.read("build/release/" + VERSION + "/security.txt").splitlines()
+    fields = dict(line.split(": ", 1) for line in lines)
+    assert len(fields) == len(lines) and fields == {
+        "Contact": "mailto:wren@wren.test", "Preferred-Languages": "en", "Expires": fields["Expires"],
+        "Canonical": "https://wren.test/.well-known/security.txt", "Policy": "https://wren.test/SECURITY.md"}
+    # RFC 9116, 2.5.5: one time, and less than a year ahead. The commit is of 2026-09-21.
+    assert fields["Expires"] == "2027-09-16T14:13:20Z"
+    check_advisories(os.path.dirname(repository.product("x")))
+    signed = {name.removesuffix(".sig") for name in os.listdir(os.path.dirname(repository.product("x"))) if name.endswith(".sig")}
+    assert {"security.txt", "wren-2027-1.json", "wren-2027-2.json"} < signed
+
+
+def check_advisories(folder):
+    """The fields that CSAF 2.0 requires of a document and of its profile for security advisories, 4.4."""
+    for number, cve in ((1, "CVE-2027-1"), (2, None)):
+        with open(os.path.join(folder, f"wren-2027-{number}.json"), encoding="utf-8") as file:
+            said = json.load(file)
+        document, tracking = said["document"], said["document"]["tracking"]
+        assert (document["category"], document["csaf_version"]) == ("csaf_security_advisory", "2.0")
+        assert set(document["publisher"]) >= {"category", "name", "namespace"} and document["publisher"]["category"] == "vendor"
+        assert document["publisher"]["namespace"] == "https://wren.test"
+        assert document["notes"][0]["category"] == "summary" and document["notes"][0]["text"] == document["title"]
+        assert document["references"][0]["category"] == "self"
+        assert document["references"][0]["url"] == f"https://wren.test/releases/wren-2027-{number}.json"
+        assert set(tracking) == {"id", "status", "version", "initial_release_date", "current_release_date", "revision_history"}
+        assert tracking["id"] == f"WREN-2027-{number}" and tracking["revision_history"][-1]["number"] == tracking["version"]
+        products, branches = {}, said["product_tree"]["branches"]
+        while branches:
+            branch = branches.pop()
+            assert branch["category"] in ("vendor", "product_name", "product_version", "product_version_range") and branch["name"]
+            branches += branch.get("branches", [])
+            if "product" in branch:
+                products[branch["product"]["product_id"]] = branch["name"]
+        assert products == {"affected": f"vers:generic/>=1.0.{number - 1}|<1.0.{number}", "fixed": f"1.0.{number}"}
+        hole, = said["vulnerabilities"]
+        assert hole.get("cve") == cve and hole["notes"][0]["category"] == "description"
+        assert hole["product_status"] == {"known_affected": ["affected"], "fixed": ["fixed"]}
+        assert hole["remediations"][0]["category"] == "vendor_fix" and hole["remediations"][0]["product_ids"] == ["affected"]
+        if number == 1:
+            assert (hole["title"], hole["notes"][0]["text"]) == ('A "quoted" title', "C:\\path and a tab\there.")
+
+
+@pytest.mark.parametrize("old, new, words", [
+    ("fixed: 1.0.1\n", "", "WREN-2027-1 lacks fixed"), ("id: WREN-2027-1\n", "", "an advisory lacks id"),
+    ("WREN-2027-2", "../../x", '"../../x" is no id'), ("T12:00:00Z\ntitle: An", "\ntitle: An", "is no time such as"),
+    ("cve: ", "CVE: ", "no field: CVE: CVE-2027-1"), ("cve: ", "cwe: ", "unknown field cwe"), ("details: O", "title: O", "a second title")])
+def test_wrong_advisory(tmp_path, old, new, words):
+    """An advisory would lack what readers need, or be written elsewhere."""
+    for name in ("csaf.sh", "project", "advisories"):
+        shutil.copy(os.path.join(PROJECT, "packaging", name), tmp_path)
+    assert old in ADVISORY
+    write(str(tmp_path / "project"), "page=https://wren.test\ncontact=wren@wren.test\n")
+    write(str(tmp_path / "advisories"), ADVISORY.replace(old, new, 1))
+    (tmp_path / "new").mkdir()
+    done = subprocess.run(["sh", "csaf.sh", "new"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
+def test_advisory_without_a_page(tmp_path):
+    """Its address would be one that never exists. Today's files have neither advisory nor page, which is fine."""
+    for name in ("csaf.sh", "project", "advisories"):
+        shutil.copy(os.path.join(PROJECT, "packaging", name), tmp_path)
+    write(str(tmp_path / "project"), "page=https://wren.example\ncontact=wren@wren.test\n")
+    for text, status in (("# none\n", 0), (ADVISORY, 1)):
+        write(str(tmp_path / "advisories"), text)
+        done = subprocess.run(["sh", "csaf.sh", "."], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert (done.returncode, "has no real page" in done.stderr) == (status, bool(status))
 
 
 @pytest.mark.usefixtures("released")
@@ -387,11 +535,54 @@ def test_bill_of_materials(built):
     assert done.returncode != 0 and "no version of musl" in done.stderr
 
 
-def test_bill_without_patches(built):
-    """A bill would name a libsodium whose patches nobody knows."""
+@pytest.mark.parametrize("script", ["spdx.sh", "cyclonedx.sh"])
+def test_bill_without_a_library(built, script):
+    """A bill would name a libsodium whose patches nobody knows, or one that nobody can compare."""
+    os.rename(built.source + "/build/cross/sources", built.source + "/away")
+    done = built.say(script)
+    assert done.returncode != 0 and "there is no libsodium_1.0.18.orig.tar.gz" in done.stderr
+    os.rename(built.source + "/away", built.source + "/build/cross/sources")
     os.unlink(built.source + "/subprojects/libsodium-1.0.18/debian/changelog")
-    done = built.say("spdx.sh")
+    done = built.say(script)
     assert done.returncode != 0 and "no version of libsodium" in done.stderr
+
+
+def test_cyclonedx(built):
+    """A scanner that reads CycloneDX would not find what one that reads SPDX finds. Its fields are those that the standard
+    requires, and no others (1.6, bom-1.6.schema.json)."""
+    done = built.say("cyclonedx.sh")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert set(said) == {"$schema", "bomFormat", "specVersion", "serialNumber", "version", "metadata", "components", "dependencies"}
+    assert (said["bomFormat"], said["specVersion"], said["version"]) == ("CycloneDX", "1.6", 1)
+    assert re.fullmatch(r"urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", said["serialNumber"])
+    assert set(said["metadata"]) == {"timestamp", "tools", "supplier", "component"}
+    assert said["metadata"]["timestamp"].startswith("2026-09-21T")
+    components = [said["metadata"]["component"], *said["components"]]
+    for component in components:
+        assert {"type", "name", "version", "bom-ref", "licenses"} <= set(component) <= {
+            "type", "name", "version", "bom-ref", "licenses", "hashes", "cpe", "purl", "pedigree"}
+        assert component["type"] in ("application", "library")
+        assert [list(one) for one in component["licenses"]] == [["expression"]]
+        for one in component.get("hashes", []):
+            assert one["alg"] == "SHA-256" and re.fullmatch("[0-9a-f]{64}", one["content"])
+    references = [component["bom-ref"] for component in components]
+    assert len(set(references)) == len(references)
+    depends = {one["ref"]: one["dependsOn"] for one in said["dependencies"]}
+    assert list(depends) == references and sorted(depends[f"wrensshd-x86_64@{VERSION}"]) == sorted(references[2:])
+    # The same as in the other bill.
+    spdx = built.say("spdx.sh").stdout
+    named = dict(re.findall(r"^PackageName: (.*)\nSPDXID: .*\nPackageVersion: (.*)$", spdx, re.M))
+    assert {component["name"]: component["version"] for component in components} == named
+    for key, what in (("purl", "PACKAGE-MANAGER purl"), ("cpe", "SECURITY cpe23Type")):
+        assert sorted(component[key] for component in components if key in component) == sorted(
+            re.findall(rf"^ExternalRef: {what} (.*)$", spdx, re.M))
+    assert sorted(one["content"] for component in components for one in component.get("hashes", [])) == sorted(
+        re.findall(r"^PackageChecksum: SHA256: (.*)$", spdx, re.M))
+    assert sorted(component["licenses"][0]["expression"] for component in components) == sorted(
+        re.findall(r"^PackageLicenseConcluded: (.*)$", spdx, re.M))
+    pedigree, = (component["pedigree"] for component in components if "pedigree" in component)
+    assert f"<text>{pedigree['notes']}</text>" in spdx and "CVE-1.patch CVE-2.patch" in pedigree["notes"]
 
 
 def test_holes_that_the_programs_do_not_have(built):

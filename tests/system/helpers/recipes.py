@@ -26,7 +26,7 @@ def version():
 
 def page():
     """The address of the project's page."""
-    return re.search(r"^page = '([^']+)'$", read_text(os.path.join(PROJECT, "meson.build")), re.M)[1]
+    return re.search(r"^page=(.+)$", read_text(os.path.join(PROJECT, "packaging/project")), re.M)[1]
 
 
 class Place:
