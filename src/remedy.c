@@ -48,20 +48,6 @@ static void add_remedy(struct log_line *line, const char *remedy, const char *ow
     log_text(line, "remedy", text);
 }
 
-/* For what root has made below a home, and the user can't read. find(1) follows no link, enters
- * each folder once, and there chown(1) sees only names in it that are root's: a user who replaces a
- * part of the path at that moment gains no other file. */
-static void add_gift(struct log_line *line, const char *user, const char *path)
-{
-    char text[LOG_VALUE_BYTES + 1] = "find ";
-    append_word(text, path);
-    snprintf(text + strlen(text), sizeof(text) - strlen(text),
-             " -depth -user 0 -execdir chown -h ");
-    append_word(text, user);
-    snprintf(text + strlen(text), sizeof(text) - strlen(text), ": {} +");
-    log_text(line, "remedy", text);
-}
-
 /* For a host key or a part of the system. wrensshd-makekey needs the key directory. */
 void remedy_of_trouble(struct log_line *line, const char *path, const char *remedy)
 {
@@ -109,71 +95,63 @@ static const char *owner_of_path(const struct account *account, const char *path
     return is_in_home(path, account) ? account->user : NULL;
 }
 
-/* From a path below the home up to the highest folder that is not the user's: what such a folder
- * holds can only be moved with it. */
-static void climb(char path[static LIMIT_PATH_BYTES], const struct account *account)
+/* Cuts a path below the home after the name in the home. False for any other path. */
+static bool cut_below_home(char path[static LIMIT_PATH_BYTES], const struct account *account)
 {
-    char parent[LIMIT_PATH_BYTES];
-    struct stat found;
-    snprintf(parent, sizeof(parent), "%s", path);
-    char *slash = strrchr(parent, '/');
-    while (slash != NULL && slash != parent) {
-        *slash = '\0';
-        if (stat(parent, &found) != 0 || found.st_uid == account->uid ||
-            is_at_or_below(account->home, parent)) {
-            return;
-        }
-        strcpy(path, parent);
-        slash = strrchr(parent, '/');
-    }
-}
-
-/* Whether root owns a path below the home, or a folder above it, to which the path is set. */
-static bool is_roots(char path[static LIMIT_PATH_BYTES], const struct account *account)
-{
-    struct stat found;
-    if (account->uid == 0 || !is_in_home(path, account) || is_at_or_below(account->home, path)) {
+    char home[PATH_MAX];
+    const char *base = is_at_or_below(path, account->home) ? account->home : home;
+    if (!is_in_home(path, account) || (base == home && realpath(account->home, home) == NULL)) {
         return false;
     }
-    climb(path, account);
-    return lstat(path, &found) == 0 && found.st_uid == 0;
+    char *name = path + strlen(base);
+    name += strspn(name, "/");
+    name[strcspn(name, "/")] = '\0';
+    return *name != '\0';
+}
+
+/* Whether the file that can't be read, or what leads to it, is not the user's. */
+static bool is_anothers(const struct authkeys_verdict *verdict, const char *top, uid_t user)
+{
+    struct stat file;
+    struct stat folder;
+    return verdict->reason == AUTHKEYS_UNREADABLE && verdict->error == EACCES &&
+           lstat(top, &folder) == 0 && stat(verdict->path, &file) == 0 &&
+           (folder.st_uid != user || file.st_uid != user);
 }
 
 void remedy_of_login(struct log_line *line, const char *user, const struct login_outcome *outcome)
 {
     const struct authkeys_verdict *verdict = &outcome->keys;
+    const struct account *account = &outcome->account.account;
     const char *owner = "";
-    char path[LIMIT_PATH_BYTES];
+    char top[LIMIT_PATH_BYTES];
     if (outcome->account_refused) {
         add_remedy(line, texts_at(remedies_of_accounts, outcome->account.reason), "", user);
         return;
     }
-    /* Root would follow a link with which the user has replaced a folder. With the user's rights
-     * that harms nobody else, and what the copy holds belongs to the user. */
-    static const char by_the_user[] = "su -s /bin/sh -c 'mv $0 $0.root; cp -r $0.root $0' ";
     const char *remedy = texts_at(remedies_of_keys, verdict->reason);
-    snprintf(path, sizeof(path), "%s", verdict->path);
+    snprintf(top, sizeof(top), "%s", verdict->path);
+    bool below = cut_below_home(top, account);
     bool unsafe_owner = verdict->reason == AUTHKEYS_UNSAFE_OWNER;
     if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
-        const struct account *account = &outcome->account.account;
         const char *found = owner_of_path(account, verdict->path);
-        bool below = found == account->user && !is_at_or_below(account->home, verdict->path);
-        if (unsafe_owner && below) {
-            climb(path, account);
-        }
         owner = unsafe_owner && found != NULL ? found : "";
-        remedy = found == NULL           ? "remove the link that leads there"
-                 : unsafe_owner && below ? by_the_user
+        below = below && owner == account->user;
+        remedy = found == NULL ? "remove the link that leads there"
                  : !unsafe_owner && (verdict->mode & 01000) != 0 ? "put it elsewhere"
                  : !unsafe_owner && (verdict->mode & 022) == 0   ? "chmod go= " /* a credential */
                                                                  : remedy;
+    } else {
+        below = below && is_anothers(verdict, top, account->uid);
     }
-    if (verdict->reason == AUTHKEYS_UNREADABLE && is_roots(path, &outcome->account.account)) {
-        add_gift(line, user, path);
+    if (below) {
+        /* From the home on: of a path into it the user could replace a part by a link, which chown
+         * would follow. With -h and -R it follows none. */
+        add_remedy(line, "chown -hR ", account->user, top);
         return;
     }
     bool of_user = verdict->reason == AUTHKEYS_NO_SHELL;
-    add_remedy(line, remedy, owner, of_user ? user : path);
+    add_remedy(line, remedy, owner, of_user ? user : verdict->path);
 }
 
 /* ---- the folder of -j ------------------------------------------------------------------------ */
