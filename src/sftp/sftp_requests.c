@@ -6,58 +6,76 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "sftp.h"
 
 /* -R refuses requests that change something. OPEN looks at its own flags. */
 #define CHANGES true
 #define READS   false
 
-/* Trick: no pointers to names, here and in other tables. */
+/* The version of an extension, as VERSION lists it; the others have none. */
+#define DRAFT 0
+
+/* The rows: type, whether it changes something, name for -p, -P and -Q, version, whether the
+ * extension's name ends with @openssh.com, handler, and the flag of the *at() calls that answer it.
+ */
+#define REQUESTS_KNOWN(ROW)                                                                        \
+    ROW(SFTP_OPEN, READS, "open", DRAFT, false, on_open, 0)                                        \
+    ROW(SFTP_CLOSE, READS, "close", DRAFT, false, on_close, 0)                                     \
+    ROW(SFTP_READ, READS, "read", DRAFT, false, on_read, 0)                                        \
+    ROW(SFTP_WRITE, CHANGES, "write", DRAFT, false, on_write, 0)                                   \
+    ROW(SFTP_LSTAT, READS, "lstat", DRAFT, false, on_stat, AT_SYMLINK_NOFOLLOW)                    \
+    ROW(SFTP_FSTAT, READS, "fstat", DRAFT, false, on_fstat, 0)                                     \
+    ROW(SFTP_SETSTAT, CHANGES, "setstat", DRAFT, false, on_setstat, 0)                             \
+    ROW(SFTP_FSETSTAT, CHANGES, "fsetstat", DRAFT, false, on_fsetstat, 0)                          \
+    ROW(SFTP_OPENDIR, READS, "opendir", DRAFT, false, on_opendir, 0)                               \
+    ROW(SFTP_READDIR, READS, "readdir", DRAFT, false, on_readdir, 0)                               \
+    ROW(SFTP_REMOVE, CHANGES, "remove", DRAFT, false, on_remove, 0)                                \
+    ROW(SFTP_MKDIR, CHANGES, "mkdir", DRAFT, false, on_mkdir, 0)                                   \
+    ROW(SFTP_RMDIR, CHANGES, "rmdir", DRAFT, false, on_remove, AT_REMOVEDIR)                       \
+    ROW(SFTP_REALPATH, READS, "realpath", DRAFT, false, on_realpath, 0)                            \
+    ROW(SFTP_STAT, READS, "stat", DRAFT, false, on_stat, 0)                                        \
+    ROW(SFTP_RENAME, CHANGES, "rename", DRAFT, false, on_rename, 0)                                \
+    ROW(SFTP_READLINK, READS, "readlink", DRAFT, false, on_readlink, 0)                            \
+    ROW(SFTP_SYMLINK, CHANGES, "symlink", DRAFT, false, on_symlink, 0)                             \
+    ROW(SFTP_EXTENDED, CHANGES, "posix-rename", 1, true, on_posix_rename, 0)                       \
+    ROW(SFTP_EXTENDED, READS, "statvfs", 2, true, on_statvfs, 0)                                   \
+    ROW(SFTP_EXTENDED, READS, "fstatvfs", 2, true, on_fstatvfs, 0)                                 \
+    ROW(SFTP_EXTENDED, CHANGES, "hardlink", 1, true, on_hardlink, 0)                               \
+    ROW(SFTP_EXTENDED, CHANGES, "fsync", 1, true, on_fsync, 0)                                     \
+    ROW(SFTP_EXTENDED, CHANGES, "lsetstat", 1, true, on_setstat, AT_SYMLINK_NOFOLLOW)              \
+    ROW(SFTP_EXTENDED, READS, "limits", 1, true, on_limits, 0)                                     \
+    ROW(SFTP_EXTENDED, READS, "expand-path", 1, true, on_expand_path, 0)                           \
+    ROW(SFTP_EXTENDED, CHANGES, "copy-data", 1, false, on_copy_data, 0)                            \
+    ROW(SFTP_EXTENDED, READS, "home-directory", 1, false, on_home_directory, 0)                    \
+    ROW(SFTP_EXTENDED, READS, "users-groups-by-id", 1, true, on_users_groups, 0)
+
 struct request {
     uint8_t type;
-    bool changes;
-    char name[sizeof("users-groups-by-id")]; /* for -p, -P and -Q */
-    char version[2];                         /* of an extension, as VERSION lists it; else "" */
-    bool has_domain;                         /* the extension's name ends with @openssh.com */
+    bool changes : 1;
+    bool has_domain : 1;
+    uint8_t version : 2;
+    uint16_t flag;
     sftp_handler *answer;
-    int flag; /* of the *at() calls that answer it */
 };
 
-static const struct request requests[] = {
-    {SFTP_OPEN, READS, "open", "", false, on_open, 0},
-    {SFTP_CLOSE, READS, "close", "", false, on_close, 0},
-    {SFTP_READ, READS, "read", "", false, on_read, 0},
-    {SFTP_WRITE, CHANGES, "write", "", false, on_write, 0},
-    {SFTP_LSTAT, READS, "lstat", "", false, on_stat, AT_SYMLINK_NOFOLLOW},
-    {SFTP_FSTAT, READS, "fstat", "", false, on_fstat, 0},
-    {SFTP_SETSTAT, CHANGES, "setstat", "", false, on_setstat, 0},
-    {SFTP_FSETSTAT, CHANGES, "fsetstat", "", false, on_fsetstat, 0},
-    {SFTP_OPENDIR, READS, "opendir", "", false, on_opendir, 0},
-    {SFTP_READDIR, READS, "readdir", "", false, on_readdir, 0},
-    {SFTP_REMOVE, CHANGES, "remove", "", false, on_remove, 0},
-    {SFTP_MKDIR, CHANGES, "mkdir", "", false, on_mkdir, 0},
-    {SFTP_RMDIR, CHANGES, "rmdir", "", false, on_remove, AT_REMOVEDIR},
-    {SFTP_REALPATH, READS, "realpath", "", false, on_realpath, 0},
-    {SFTP_STAT, READS, "stat", "", false, on_stat, 0},
-    {SFTP_RENAME, CHANGES, "rename", "", false, on_rename, 0},
-    {SFTP_READLINK, READS, "readlink", "", false, on_readlink, 0},
-    {SFTP_SYMLINK, CHANGES, "symlink", "", false, on_symlink, 0},
-    {SFTP_EXTENDED, CHANGES, "posix-rename", "1", true, on_posix_rename, 0},
-    {SFTP_EXTENDED, READS, "statvfs", "2", true, on_statvfs, 0},
-    {SFTP_EXTENDED, READS, "fstatvfs", "2", true, on_fstatvfs, 0},
-    {SFTP_EXTENDED, CHANGES, "hardlink", "1", true, on_hardlink, 0},
-    {SFTP_EXTENDED, CHANGES, "fsync", "1", true, on_fsync, 0},
-    {SFTP_EXTENDED, CHANGES, "lsetstat", "1", true, on_setstat, AT_SYMLINK_NOFOLLOW},
-    {SFTP_EXTENDED, READS, "limits", "1", true, on_limits, 0},
-    {SFTP_EXTENDED, READS, "expand-path", "1", true, on_expand_path, 0},
-    {SFTP_EXTENDED, CHANGES, "copy-data", "1", false, on_copy_data, 0},
-    {SFTP_EXTENDED, READS, "home-directory", "1", false, on_home_directory, 0},
-    {SFTP_EXTENDED, READS, "users-groups-by-id", "1", true, on_users_groups, 0},
-};
+#define REQUEST_ROW(type, changes, name, version, has_domain, answer, flag)                        \
+    {type, changes, has_domain, version, flag, answer},
+#define REQUEST_NAME(type, changes, name, version, has_domain, answer, flag) name "\0"
+
+static const struct request requests[] = {REQUESTS_KNOWN(REQUEST_ROW)};
+
+/* Trick: no pointers. */
+static const char request_names[] = REQUESTS_KNOWN(REQUEST_NAME);
 
 #define REQUESTS (sizeof(requests) / sizeof(requests[0]))
 
 _Static_assert(REQUESTS <= 32, "each request has a bit");
+
+static const char *name_of(const struct request *request)
+{
+    return texts_at(request_names, INDEX_IN(requests, request));
+}
 
 static const char *domain_of(const struct request *request)
 {
@@ -79,8 +97,8 @@ static const struct request *find_request(struct sftp *sftp, uint8_t type)
     for (const struct request *request = requests; request < requests + REQUESTS; request++) {
         struct reader name = sent;
         if (request->type == type &&
-            (request->version[0] == '\0' ||
-             (reader_take(&name, request->name) && reader_is(&name, domain_of(request))))) {
+            (request->version == DRAFT ||
+             (reader_take(&name, name_of(request)) && reader_is(&name, domain_of(request))))) {
             return request;
         }
     }
@@ -95,7 +113,7 @@ bool sftp_requests_named(uint32_t *bits, const char *names)
     while (known && reader_name(&list, &name)) {
         known = false;
         for (size_t i = 0; i < REQUESTS; i++) {
-            bool is_it = reader_is(&name, requests[i].name);
+            bool is_it = reader_is(&name, texts_at(request_names, i));
             *bits |= is_it ? 1U << i : 0;
             known = known || is_it;
         }
@@ -106,7 +124,7 @@ bool sftp_requests_named(uint32_t *bits, const char *names)
 void sftp_requests_print(void)
 {
     for (size_t i = 0; i < REQUESTS; i++) {
-        dprintf(STDOUT_FILENO, "%s\n", requests[i].name);
+        dprintf(STDOUT_FILENO, "%s\n", texts_at(request_names, i));
     }
 }
 
@@ -122,12 +140,13 @@ static void answer_init(struct sftp *sftp)
     for (const struct request *request = requests; request < requests + REQUESTS; request++) {
         sftp->may_write =
             sftp->may_write || (request->type == SFTP_WRITE && is_allowed(sftp, request));
-        if (request->version[0] != '\0' && is_allowed(sftp, request)) {
+        if (request->version != DRAFT && is_allowed(sftp, request)) {
+            const char version[] = {(char)('0' + request->version), '\0'};
             size_t name = writer_string_begin(&sftp->answers);
-            writer_bytes(&sftp->answers, request->name, strlen(request->name));
+            writer_bytes(&sftp->answers, name_of(request), strlen(name_of(request)));
             writer_bytes(&sftp->answers, domain_of(request), strlen(domain_of(request)));
             writer_string_end(&sftp->answers, name);
-            writer_text(&sftp->answers, request->version);
+            writer_text(&sftp->answers, version);
         }
     }
     writer_string_end(&sftp->answers, mark);
