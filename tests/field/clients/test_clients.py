@@ -1,8 +1,8 @@
 """Each client of packaging/CLIENTS.md that can be had, against the daemon: what happens must be what the table says.
 
-A client logs in with a key, checks the host key, puts a file and gets it again if it can, and runs a command, whose
-output and exit status it hands on. The programs in this folder take all they need from the variables CLIENT_*. A client
-that can't connect must say why in words that its row quotes.
+A client gets a banner, logs in with a key, checks the host key, puts a file and gets it again if it can, and runs a
+command, whose output and exit status it hands on. The programs in this folder take all they need from the variables
+CLIENT_*. A client that can't connect must say why in words that its row quotes.
 
 The clients of a newer Debian run with that Debian's /usr and /etc in place of this machine's; all other paths are the same.
 """
@@ -19,6 +19,7 @@ import pytest
 from daemon import run
 from openssh import OpenSSH
 from site_setup import PROJECT, run_or_fail
+from whole_files import write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILT = os.path.join(PROJECT, "build", "clients")
@@ -116,7 +117,8 @@ def digest(path):
 
 @pytest.fixture
 def place(site, serve, tmp_path):
-    made = Place(site, serve("-v"), tmp_path)
+    banner = write(str(tmp_path / "banner"), "Authorized use only.\n\tGrüße\n", mode=0o644)
+    made = Place(site, serve("-v", "-b", banner), tmp_path)
     yield made
     shutil.rmtree(made.far)
 
