@@ -223,11 +223,13 @@ def test_units(name):
 
 
 def test_the_drop_in_for_cloud_init(tmp_path):
-    """The page's command line for images of clouds has the flags, too."""
+    """The page's command line for images of clouds has the flags of the unit, too, with another key directory."""
     commands = readme.blocks("packaging/COMING-FROM-OPENSSH.md", "## cloud-init")[0].replace("/etc/systemd", f"{tmp_path}/systemd")
     run_or_fail(["sh", "-ec", "systemctl() { :; }; rm() { :; }\n" + commands])
     lines = read_text(tmp_path / "systemd/system/wrensshd@.service.d/cloud.conf").splitlines()
-    assert lines == ["[Service]", "ExecStart=", "ExecStart=/usr/local/sbin/wrensshd $WRENSSHD_FLAGS /etc/ssh"]
+    unit = read_text(PACKAGING + "/systemd/wrensshd@.service.in").replace("@sbindir@", "/usr/local/sbin").splitlines()
+    command, = (line for line in unit if line.startswith("ExecStart="))
+    assert lines == ["[Service]", "ExecStart=", command.replace("/etc/wrensshd", "/etc/ssh")]
 
 
 def test_debian_has_the_file():

@@ -201,8 +201,9 @@ def test_install(place, given):
 @pytest.mark.parametrize("unit, first", [("wrensshd@.service.in", "[Unit]\nCollectMode"),
                                          ("wrensshd.socket", "[Socket]\nListenStream")])
 def test_units_in_the_man_page(unit, first):
-    """The lines of the units in the document are those of the units that are installed."""
-    ours = read_text(f"{PACKAGING}/systemd/{unit}").replace("@sbindir@", "/usr/local/sbin").splitlines()
+    """The lines of the units in the document are those of the units that are installed, but for the machine's host's keys."""
+    ours = read_text(f"{PACKAGING}/systemd/{unit}").replace("@sbindir@", "/usr/local/sbin")
+    ours = re.sub(r"-a credential:\S+ ", "", ours).splitlines()
     told = [line for line in readme.example(first).splitlines() if re.match(r"[A-Z]\w+=", line)]
     assert len(told) > 5 and set(told) <= set(ours)
 
