@@ -131,7 +131,7 @@ def test_products_page_is_one_page():
 
 
 def test_products_page_has_each_duty():
-    """A maker looks for the row of a duty: Annex I has 1 and 2a to 2m in part I, and 1 to 8 in part II; the Baseline its controls."""
+    """A maker looks for the row of a duty: Annex I has 1 and 2a to 2m in part I, and 1 to 8 in part II."""
     _, first, second, baseline, *_ = read(PRODUCTS).split("\n## ")
     assert re.findall(r"(?m)^\| (\d\w?): ", first) == ["1", *("2" + letter for letter in "abcdefghijklm")]
     assert [number for cell in re.findall(r"(?m)^\| ([\d, ]+): ", second) for number in cell.split(", ")] == list("12345678")
@@ -222,7 +222,8 @@ def test_curves_have_the_figures_of_the_csv():
 def test_pictures_stand_alone(name):
     """A page shows them in light and dark, with nothing to fetch; each colour has one for dark paper."""
     top = ElementTree.fromstring(PICTURES[name])
-    assert {element.tag for element in top.iter()} <= {SVG + tag for tag in ("svg", "title", "style", "rect", "text", "path", "circle")}
+    tags = ("svg", "title", "style", "rect", "text", "path", "circle")
+    assert {element.tag for element in top.iter()} <= {SVG + tag for tag in tags}
     assert not re.search(r"href|url\(|@import", PICTURES[name])
     light, dark = top.find(SVG + "style").text.split("@media (prefers-color-scheme: dark)")
     used = {element.get("class") for element in top.iter()} - {None}

@@ -54,8 +54,8 @@ def test_try(tmp_path):
         (tmp_path / name).parent.mkdir()
         shutil.copy(os.path.join(PROJECT, name), tmp_path / name)
     (tmp_path / "bin").mkdir()
-    for name, text in (("meson", "mkdir build/try"), ("tcpserver", ""), ("ssh", ""), ("ssh-keygen", ""), ("pkg-config", ""), ("cc", ""), ("gcc", ""),
-                       ("sleep", "exec /bin/sleep 0.05"),
+    tools = dict.fromkeys(("tcpserver", "ssh", "ssh-keygen", "pkg-config", "cc", "gcc"), "")
+    for name, text in (*tools.items(), ("meson", "mkdir build/try"), ("sleep", "exec /bin/sleep 0.05"),
                        ("ninja", f"echo step 3 of 9\ncd {tmp_path}\n{WAIT}echo broken\nexit 1")):
         write(tmp_path / "bin" / name, f"#!/bin/sh\n{text}\n", mode=0o755)
     write(tmp_path / "out", "")

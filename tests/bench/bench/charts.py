@@ -11,8 +11,8 @@ COLOURS = {"wrensshd": ("#0b6e4f", "#3fc296"), "wrensshd-dynamic": ("#7fb8a4", "
            "openssh-aes256": ("#d9cfe8", "#6a5a80"), "wrensshd-external": ("#3f9a7c", "#58d6ae"),
            "openssh-internal": ("#6a4c96", "#d0b8ee"), "limit": ("#333333", "#cccccc")}
 SPARE = "#999999"
-INK = {"text": ("fill", "#1f2328", "#e6edf3"), ".paper": ("fill", "#ffffff", "#0d1117"), ".grid": ("stroke", "#dddddd", "#30363d"),
-       ".axis": ("stroke", "#59636e", "#9198a1"), ".quiet": ("fill", "#59636e", "#9198a1")}
+INK = {"text": ("fill", "#1f2328", "#e6edf3"), ".paper": ("fill", "#ffffff", "#0d1117"),
+       ".grid": ("stroke", "#dddddd", "#30363d"), ".axis": ("stroke", "#59636e", "#9198a1"), ".quiet": ("fill", "#59636e", "#9198a1")}
 
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 720, 270, 56, 160, 34, 46
 NAME_HEIGHT, MOST_TICKS = 15, 7
@@ -95,6 +95,7 @@ def curve(drawn, titles, logarithmic):
         parts += [f'<path class="{name}" d="M{path}" fill="none" stroke="currentColor" stroke-width="{width}"/>',
                   *(f'<circle class="{name}" cx="{across(x):.1f}" cy="{down(y):.1f}" r="3" fill="currentColor"/>'
                     for x, y in points if len(points) <= MOST_TICKS),
-                  f'<path class="{name}" d="M{WIDTH - RIGHT + 8} {names[name]:.1f}h12" stroke="currentColor" stroke-width="{width}"/>',
+                  f'<path class="{name}" d="M{WIDTH - RIGHT + 8} {names[name]:.1f}h12" stroke="currentColor"'
+                  f' stroke-width="{width}"/>',
                   text(WIDTH - RIGHT + 25, round(names[name] + 4, 1), titles.get(name, name))]
     return svg(WIDTH, HEIGHT, drawn["title"], lines, parts)
