@@ -436,7 +436,8 @@ def test_made_by_another(check, site, name, owner):
 
 @pytest.mark.root
 @pytest.mark.parametrize("command, folder", [
-    ("internal-sftp -j {home}/f", "{home}/f"), ("internal-sftp -Rj{home}/f", "{home}/f"), ("internal-sftp -u 077 -j  %h/f/%u", "{home}/f/{user}"),
+    ("internal-sftp -j {home}/f", "{home}/f"), ("internal-sftp -Rj{home}/f", "{home}/f"),
+    ("internal-sftp -u 077 -j  %h/f/%u", "{home}/f/{user}"),
     ("internal-sftp -uj -j f", "{home}/f"), ("internal-sftp -j {base}/f", "{base}/f"), ("internal-sftp -j %d/%x", None)])
 def test_folder_of_the_jail(check, site, command, folder):
     """A key that would log in to a missing folder: the report names it, and the remedy makes it."""

@@ -64,7 +64,8 @@ def test_principals_by_file(namespace, site):
 
 
 @pytest.mark.parametrize("before, after", [
-    ("# Flags\nWRENSSHD_FLAGS=\n", '-c /etc/wrensshd/user_ca.pub -R /etc/wrensshd/revoked'), (None, '-c /etc/wrensshd/user_ca.pub -R /etc/wrensshd/revoked'),
+    ("# Flags\nWRENSSHD_FLAGS=\n", "-c /etc/wrensshd/user_ca.pub -R /etc/wrensshd/revoked"),
+    (None, "-c /etc/wrensshd/user_ca.pub -R /etc/wrensshd/revoked"),
     ("WRENSSHD_FLAGS=-r\n", "-r")])
 def test_flags_are_kept(namespace, before, after):
     """The page's commands do not drop flags that the administrator has set."""

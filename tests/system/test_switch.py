@@ -68,8 +68,10 @@ show)
     MainPID) echo 42 ;;
     BindIPv6Only) grep -hs BindIPv6Only=ipv6-only loaded/* | sed 1q | cut -d = -f 2 ;;
     Listen)
-        if [ "$3" = wrensshd.socket ]; then (cat active/wrensshd.socket 2>/dev/null || listens; cat more 2>/dev/null) | xargs -n 1; else cat "ports/$3"; fi |
-            sed 's/^[0-9]*$/[::]:&/; s/$/ (Stream)/' ;;
+        case $3 in
+        wrensshd.socket) (cat active/wrensshd.socket 2>/dev/null || listens; cat more 2>/dev/null) | xargs -n 1 ;;
+        *) cat "ports/$3" ;;
+        esac | sed 's/^[0-9]*$/[::]:&/; s/$/ (Stream)/' ;;
     DropInPaths) cat drop-ins 2>/dev/null ;;
     esac ;;
 cat) [ ! -e no_units ] || exit 1; cat unit ;;
@@ -134,7 +136,10 @@ SSHD = r"""#!/bin/sh
 [ $1 = -t ] || cat {0}/sshd_config
 """
 
-HELP = "usage: wrensshd [-qQvlr] [-x name=command]... [-e command] [-a file]\n                [-t seconds] [-g group] keydir\n\n"
+HELP = """usage: wrensshd [-qQvlr] [-x name=command]... [-e command] [-a file]
+                [-t seconds] [-g group] keydir
+
+"""
 
 MAKEKEY = r"""#!/bin/sh
 for word; do keydir=$word; done
@@ -463,7 +468,8 @@ def test_refusals(host):
     host.write("good/ann")
     for line, words in (("permitrootlogin no", "flag -r"), ("allowgroups staff", "flag -g"), ("trustedusercakeys /ca", "flag -c"),
                         ("authorizedprincipalsfile /etc/ssh/principals/%u", "flag -a"), ("authorizedprincipalscommand /bin/p", "flag -a"),
-                        ("pubkeyauthentication no", "pubkeyauthentication no: see"), ("pubkeyauthoptions verify-required", "options verify"),
+                        ("pubkeyauthentication no", "pubkeyauthentication no: see"),
+                        ("pubkeyauthoptions verify-required", "options verify"),
                         ("authenticationmethods publickey,password", "a key alone"),
                         ("authenticationmethods password keyboard-interactive", "a key alone")):
         host.write("sshd_config", line + "\n")
@@ -690,8 +696,8 @@ def test_attached_values(host):
     host.write("good/bob")
     done = host.switch()
     assert done.returncode == 1 and "3 of the lines" in done.stderr, done.stdout + done.stderr
-    for words in ("permitrootlogin no: flag -r", "allowgroups staff: flag -g", f"ann has keys in {host.folder}/home/ann/.ssh/authorized_keys",
-                  "ok: bob"):
+    for words in ("permitrootlogin no: flag -r", "allowgroups staff: flag -g", "ok: bob",
+                  f"ann has keys in {host.folder}/home/ann/.ssh/authorized_keys"):
         assert words in done.stdout
     host.write("bin/timeout", '#!/bin/sh\necho "$1" >>{0}/limits\nshift\nexec "$@"\n'.format(host.folder))
     host.write("unit", read_text(host.path("unit")).replace("-vx", "-rvgstaff -x"))
@@ -702,8 +708,8 @@ def test_attached_values(host):
 
 def test_several_files_of_keys(host):
     """A user may have keys in any file that -a names. Credentials are for each machine's own host."""
-    host.write("unit", f"[Service]\nExecStart={host.folder}/bin/wrensshd -a credential:ssh.keys.%%u -a .ssh/authorized_keys -a {host.folder}/keys/%%u "
-                       f"{host.folder}/etc/wrensshd\n")
+    host.write("unit", f"[Service]\nExecStart={host.folder}/bin/wrensshd -a credential:ssh.keys.%%u -a .ssh/authorized_keys "
+                       f"-a {host.folder}/keys/%%u {host.folder}/etc/wrensshd\n")
     host.write("sshd_config", f"authorizedkeysfile .ssh/authorized_keys {host.folder}/keys/%u .ssh/authorized_keys2\n")
     os.makedirs(host.path("keys"))
     host.write("keys/bob", "key")
