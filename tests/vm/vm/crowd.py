@@ -68,7 +68,7 @@ def silent_crowd(port, size):
     """Connections that have been greeted, or closed for a later one. An emulated board needs some seconds for that:
     new connections at such a rate would evict a login that takes as long as all of its slots."""
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(size)]
-    end = time.monotonic() + 30 * SLOWNESS
+    end = time.monotonic() + 100 * SLOWNESS
     for client in clients:
         client.settimeout(max(0.1, end - time.monotonic()))
         with contextlib.suppress(OSError):
