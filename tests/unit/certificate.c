@@ -649,8 +649,10 @@ TEST(extensions)
     ck_assert_str_eq(verdict.option, "permit-user-rc");
 }
 
+/* Where a verification is slow one bit of each byte, by turns; elsewhere all. */
 TEST_EACH(every_byte_counts, 2)
 {
+    const unsigned step = unit_is_slow() ? 8 : 1;
     uint8_t blob[BLOB_BYTES];
     struct terms terms = good_terms;
     terms.sk = _i == 1;
@@ -659,7 +661,7 @@ TEST_EACH(every_byte_counts, 2)
     ck_assert_uint_eq(judge_blob(type, blob, count), AUTHKEYS_LISTED);
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_eq(judge_blob(type, blob, i), AUTHKEYS_BAD_KEY);
-        for (unsigned bit = 0; bit < 8; bit++) {
+        for (unsigned bit = (unsigned)i % step; bit < 8; bit += step) {
             blob[i] ^= (uint8_t)(1U << bit);
             ck_assert_uint_ne(judge_blob(type, blob, count), AUTHKEYS_LISTED);
             blob[i] ^= (uint8_t)(1U << bit);

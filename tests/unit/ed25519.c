@@ -47,15 +47,17 @@ TEST_EACH(signs_as_rfc_8032, VECTORS)
     ck_assert(verifies(&it));
 }
 
+/* Where a verification is slow every fifth bit: at least one of each byte. */
 TEST_EACH(refuses_every_flipped_bit, VECTORS)
 {
+    const size_t step = unit_is_slow() ? 5 : 1;
     struct signed_message it = from_vector(&rfc8032_ed25519[_i]);
-    for (size_t bit = 0; bit < 8 * sizeof(it.signature); bit++) {
+    for (size_t bit = 0; bit < 8 * sizeof(it.signature); bit += step) {
         it.signature[bit / 8] ^= (uint8_t)(1 << bit % 8);
         ck_assert(!verifies(&it));
         it.signature[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
-    for (size_t bit = 0; bit < 8 * it.message_bytes; bit++) {
+    for (size_t bit = 0; bit < 8 * it.message_bytes; bit += step) {
         it.message[bit / 8] ^= (uint8_t)(1 << bit % 8);
         ck_assert(!verifies(&it));
         it.message[bit / 8] ^= (uint8_t)(1 << bit % 8);
