@@ -333,14 +333,14 @@ struct reply {
 /* A row of a process's table. The request's type is the index; rows of the other process's requests
  * are all zero. */
 struct request_row {
-    size_t bytes;                              /* of the struct */
+    uint16_t bytes;                            /* of the struct */
+    uint16_t reply_bytes;                      /* of the reply's struct; 0: there is no reply */
+    uint16_t phases;                           /* the phases in which it may come: a set */
     size_t (*tail_bytes)(const void *request); /* NULL: the request has no tail */
-    unsigned phases;                           /* the phases in which it may come: a set */
     /* Handles a request of the right size, which is aligned for its struct; the tail follows it.
      * `process` is the state of the process. Fills in the reply and returns NULL, or returns why
      * the connection must end. */
     const char *(*handle)(void *process, const void *request, struct reply *reply);
-    size_t reply_bytes; /* of the reply's struct; 0: the request has no reply */
 };
 
 /* tail_bytes() returns this for a length above the limit. No request is so long. */

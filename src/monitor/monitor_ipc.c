@@ -207,7 +207,7 @@ static const char *on_end(void *process, const void *request, struct reply *repl
 /* ---- the table ------------------------------------------------------------------------------- */
 
 #define ROW(type, name, tail_bytes, phases, reply_bytes)                                           \
-    [type] = {sizeof(struct ipc_##name), tail_bytes, phases, on_##name, reply_bytes},
+    [type] = {sizeof(struct ipc_##name), reply_bytes, phases, tail_bytes, on_##name},
 static const struct request_row table[IPC_TYPES] = {IPC_MONITOR_REQUESTS(ROW)};
 
 bool monitor_ipc_serve(struct monitor *monitor, union monitor_request *request)

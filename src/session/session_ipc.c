@@ -11,7 +11,7 @@ static size_t spawn_tail_bytes(const void *request)
 }
 
 #define ROW(type, name, tail_bytes, phases, reply_bytes)                                           \
-    [type] = {sizeof(struct ipc_##name), tail_bytes, phases, sessions_##name, reply_bytes},
+    [type] = {sizeof(struct ipc_##name), reply_bytes, phases, tail_bytes, sessions_##name},
 static const struct request_row table[IPC_TYPES] = {IPC_SESSION_REQUESTS(ROW)};
 
 enum request_outcome session_ipc_serve(struct sessions *sessions, union session_request *request,

@@ -153,7 +153,7 @@ revocation@11@src/authkeys/krl.c@krl->entry.left - 1 - n / 8@krl->entry.left - n
 sizes_session@0@src/session/session_ipc.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
 sizes_session@0@src/session/session_ipc.c@{sizeof(struct ipc_##name)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/ipc/ipc_serve.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
-sizes_monitor@0@src/monitor/monitor_ipc.c@tail_bytes, phases, on_@tail_bytes, MONITOR_NOT_OVER, on_
+sizes_monitor@0@src/monitor/monitor_ipc.c@reply_bytes, phases, tail_bytes@reply_bytes, MONITOR_NOT_OVER, tail_bytes
 END
 }
 

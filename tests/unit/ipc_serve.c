@@ -85,11 +85,11 @@ static const char *on_mute(void *process, const void *request, struct reply *rep
 }
 
 static const struct request_row table[IPC_TYPES] = {
-    [PLAIN] = {sizeof(struct plain), NULL, EARLY | LATE, on_plain, sizeof(struct ipc_done)},
-    [TAILED] = {sizeof(struct plain), tail_of, LATE, on_tailed, sizeof(struct ipc_done)},
-    [GIVER] = {sizeof(struct plain), NULL, LATE, on_giver, sizeof(struct ipc_done)},
-    [BREAKER] = {sizeof(struct plain), NULL, LATE, on_breaker, sizeof(struct ipc_done)},
-    [MUTE] = {sizeof(struct plain), NULL, LATE, on_mute, 0},
+    [PLAIN] = {sizeof(struct plain), sizeof(struct ipc_done), EARLY | LATE, NULL, on_plain},
+    [TAILED] = {sizeof(struct plain), sizeof(struct ipc_done), LATE, tail_of, on_tailed},
+    [GIVER] = {sizeof(struct plain), sizeof(struct ipc_done), LATE, NULL, on_giver},
+    [BREAKER] = {sizeof(struct plain), sizeof(struct ipc_done), LATE, NULL, on_breaker},
+    [MUTE] = {sizeof(struct plain), 0, LATE, NULL, on_mute},
 };
 
 static void begin(void)
