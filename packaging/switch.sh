@@ -379,7 +379,8 @@ or from the command of wrensshd@.service, until the switch is done" ;;
     esac
 }
 values_of() { sed -n "s/^$1 //p" "$here/parsed"; } # LETTER
-has_flag() { grep -Eq "^$1( |\$)" "$here/parsed"; } # LETTER
+# The unit itself names systemd's credentials with -a.
+has_flag() { grep -Ev '^a credential:' "$here/parsed" | grep -Eq "^$1( |\$)"; } # LETTER
 
 try() # ARGUMENT...: wrensshd -T with the flags of the unit
 {
@@ -565,11 +566,11 @@ check_settings()
         trouble "$setting $value:$([ "$letter" = - ] || echo " flag -$letter $where, or") see COMING-FROM-OPENSSH.md"
     done <<'END'
 allowgroups none g
-allowusers none g
-denygroups none g
-denyusers none g
+allowusers none -
+denygroups none -
+denyusers none -
 forcecommand none e
-chrootdirectory none e
+chrootdirectory none -
 trustedusercakeys none c
 revokedkeys none R
 authorizedkeyscommand none a

@@ -169,7 +169,7 @@ static bool check_lines(const struct login *login, struct ipc_auth *request)
         found |= log_finding(request, outcome, i);
     }
     if (found) {
-        remedy_of_sftp(report->sftp_command, &outcome->account.account);
+        remedy_of_jails(&outcome->account.account);
     }
     return found;
 }
@@ -192,7 +192,7 @@ static bool check_user(struct login *login, const char *user)
         return check_lines(login, request);
     }
     login_decide(login, request, NULL, outcome);
-    remedy_of_sftp("", &outcome->account.account);
+    remedy_of_jails(&outcome->account.account);
     return write_outcome(request, outcome);
 }
 
@@ -278,12 +278,8 @@ static void check_account(struct accounts *accounts, const struct login *login,
         best++;
     }
     accounts->seen++;
-    bool good = explained ? log_finding(request, outcome, has_finding(best) ? best : 0)
-                          : log_outcome(request, outcome);
-    if (good) {
-        accounts->good++;
-        remedy_of_sftp(report->sftp_command, &outcome->account.account);
-    }
+    accounts->good += explained ? log_finding(request, outcome, has_finding(best) ? best : 0)
+                                : log_outcome(request, outcome);
 }
 
 /* Returns whether every account was looked at. */

@@ -158,6 +158,15 @@ static int parse_keydir(struct options *options, const struct flags *flags, cons
     return 0;
 }
 
+/* systemd's units name credentials, whatever else the flags are. */
+static bool names_a_file(const char *const *patterns)
+{
+    while (*patterns != NULL && credential_name(*patterns) != NULL) {
+        patterns++;
+    }
+    return *patterns != NULL;
+}
+
 /* A wrong name would only be found at each login. */
 static int check_credentials(const struct options *options, const struct flags *flags)
 {
@@ -181,7 +190,7 @@ static int check_whole(struct options *options, const struct flags *flags)
     }
     /* Flags about keys would have no effect, and strangers must be in the log. */
     if (options->anybody != NULL &&
-        (options->forced_command == NULL || options->authkeys[0] != NULL ||
+        (options->forced_command == NULL || names_a_file(options->authkeys) ||
          options->authorities != NULL || options->revoked != NULL || options->verbosity < 0)) {
         return flags_refuse(flags, "-N needs -e, and excludes -a, -c, -q and -R", NULL);
     }

@@ -52,7 +52,8 @@ static void add_remedy(struct log_line *line, const char *remedy, const char *ow
 void remedy_of_trouble(struct log_line *line, const char *path, const char *remedy)
 {
     remedy = remedy != NULL ? remedy : "see wrensshd(8)";
-    add_remedy(line, remedy, "", remedy[0] == 'w' ? remedy_options->keydir : path);
+    add_remedy(line, remedy, "",
+               strncmp(remedy, "wrensshd-", 9) == 0 ? remedy_options->keydir : path);
 }
 
 /* True for the directory itself, too. */
@@ -95,60 +96,28 @@ static const char *owner_of_path(const struct account *account, const char *path
     return is_in_home(path, account) ? account->user : NULL;
 }
 
-/* Cuts a path below the home after the name in the home. False for any other path. */
-static bool cut_below_home(char path[static LIMIT_PATH_BYTES], const struct account *account)
-{
-    char home[PATH_MAX];
-    const char *base = is_at_or_below(path, account->home) ? account->home : home;
-    if (!is_in_home(path, account) || (base == home && realpath(account->home, home) == NULL)) {
-        return false;
-    }
-    char *name = path + strlen(base);
-    name += strspn(name, "/");
-    name[strcspn(name, "/")] = '\0';
-    return *name != '\0';
-}
-
-/* Whether the file that can't be read, or what leads to it, is not the user's. */
-static bool is_anothers(const struct authkeys_verdict *verdict, const char *top, uid_t user)
-{
-    struct stat file;
-    struct stat folder;
-    return verdict->reason == AUTHKEYS_UNREADABLE && verdict->error == EACCES &&
-           lstat(top, &folder) == 0 && stat(verdict->path, &file) == 0 &&
-           (folder.st_uid != user || file.st_uid != user);
-}
-
 void remedy_of_login(struct log_line *line, const char *user, const struct login_outcome *outcome)
 {
     const struct authkeys_verdict *verdict = &outcome->keys;
-    const struct account *account = &outcome->account.account;
     const char *owner = "";
-    char top[LIMIT_PATH_BYTES];
     if (outcome->account_refused) {
         add_remedy(line, texts_at(remedies_of_accounts, outcome->account.reason), "", user);
         return;
     }
     const char *remedy = texts_at(remedies_of_keys, verdict->reason);
-    snprintf(top, sizeof(top), "%s", verdict->path);
-    bool below = cut_below_home(top, account);
     bool unsafe_owner = verdict->reason == AUTHKEYS_UNSAFE_OWNER;
     if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
+        const struct account *account = &outcome->account.account;
         const char *found = owner_of_path(account, verdict->path);
-        owner = unsafe_owner && found != NULL ? found : "";
-        below = below && owner == account->user;
-        remedy = found == NULL ? "remove the link that leads there"
+        /* No command of root's changes what is below a home: by a link the user could make it
+         * change, or give away, any other file. */
+        bool below = found == account->user && !is_at_or_below(account->home, verdict->path);
+        owner = unsafe_owner && found != NULL && !below ? found : "";
+        remedy = found == NULL           ? "remove the link that leads there"
+                 : unsafe_owner && below ? "the user can move it away and make it anew"
                  : !unsafe_owner && (verdict->mode & 01000) != 0 ? "put it elsewhere"
                  : !unsafe_owner && (verdict->mode & 022) == 0   ? "chmod go= " /* a credential */
                                                                  : remedy;
-    } else {
-        below = below && is_anothers(verdict, top, account->uid);
-    }
-    if (below) {
-        /* From the home on: of a path into it the user could replace a part by a link, which chown
-         * would follow. With -h and -R it follows none. */
-        add_remedy(line, "chown -hR ", account->user, top);
-        return;
     }
     bool of_user = verdict->reason == AUTHKEYS_NO_SHELL;
     add_remedy(line, remedy, owner, of_user ? user : verdict->path);
@@ -193,25 +162,23 @@ static void check_jail(const char *command, const struct account *account)
                                          : strerror(ENOTDIR);
     }
     if (wrong != NULL) {
-        bool in_home = is_in_home(path, account);
         log_begin(&line, "trouble");
         log_text(&line, "what", "folder of -j");
         log_text(&line, "path", path);
         log_text(&line, "reason", wrong);
-        add_remedy(&line, in_home ? "su -s /bin/sh -c 'mkdir -p $0' " : "mkdir -p ",
-                   in_home ? account->user : "", path);
+        add_remedy(&line, is_in_home(path, account) ? "the user can make it" : "mkdir -p ", "",
+                   path);
         log_end(&line, LOG_TROUBLE);
     }
 }
 
-void remedy_of_sftp(const char *command, const struct account *account)
+void remedy_of_jails(const struct account *account)
 {
     const struct options *options = remedy_options;
     if (options->forced_command != NULL) {
         check_jail(options->forced_command, account);
         return;
     }
-    check_jail(command, account);
     for (size_t i = 0; i < options->subsystem_count; i++) {
         check_jail(options->subsystems[i].command, account);
     }

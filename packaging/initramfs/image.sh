@@ -74,9 +74,9 @@ wren_read_settings() {
         }
     done <"$wren_folder/wrensshd.conf"
     # wrensshd reads its command line from left to right: it reaches -V only if the flags before are valid. -a, -b and -e are
-    # what the server is started with: none may come twice.
+    # what the server is started with: no other may come, so the first is there as often as it may be.
     # shellcheck disable=SC2086 # a list of words
-    wren_words=$("$wren_daemon" -a x ${wren_banner:+-b x} ${wren_command:+-e x} $wren_options -x sftp= -V 2>&1 >/dev/null) || {
+    wren_words=$("$wren_daemon" -a x -a x -a x -a x ${wren_banner:+-b x} ${wren_command:+-e x} $wren_options -x sftp= -V 2>&1 >/dev/null) || {
         wren_refuse "$wren_folder/wrensshd.conf: OPTIONS=$wren_options: $(printf '%s\n' "$wren_words" | head -n 1)"
         return 1
     }

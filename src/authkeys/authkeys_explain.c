@@ -65,10 +65,6 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
     if (reason == AUTHKEYS_FOR_AUTHORITY) {
         authkeys_name_option(finding->option, "cert-authority", strlen("cert-authority"));
     }
-    if (report->sftp_command[0] == '\0' && authkeys_may_work(reason) &&
-        grant_needs_no_shell(&report->grant)) {
-        snprintf(report->sftp_command, sizeof(report->sftp_command), "%s", report->grant.command);
-    }
     return reason;
 }
 

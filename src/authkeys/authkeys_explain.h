@@ -34,8 +34,6 @@ struct authkeys_report {
     struct authkeys_finding findings[LIMIT_EXPLAINED_LINES + 1];
 
     char paths[LIMIT_KEY_FILES + 1][LIMIT_PATH_BYTES]; /* of the files */
-    /* Of the first key that may work and forces our SFTP server, or "". */
-    char sftp_command[LIMIT_FORCED_COMMAND_BYTES];
 
     /* The child's. */
     uint32_t file;

@@ -168,7 +168,7 @@ def test_no_command_in_the_kernel_log(script):
     ("INTERFACE=a b", "line 2"), ("INTERFACE=sixteen-bytes-xx", "line 2"), ("NETWORK=off", "line 2"),
     ("COMMAND=echo it's", "line 2"), ("port=22", "line 2"), ("rm -rf /", "line 2"), ("PATH=/tmp", "line 2"),
     ("OPTIONS=-t", "whole number"), ("OPTIONS=-y", "unknown flag"), ("OPTIONS=-t 0", "whole number"),
-    ("OPTIONS=-v keydir", "more than one"), ("OPTIONS=-a /keys", "only once: -a"), ("OPTIONS=-e id", "only once: -e"),
+    ("OPTIONS=-v keydir", "before the key directory"), ("OPTIONS=-a /keys", "too many files of keys: /keys"), ("OPTIONS=-e id", "only once: -e"),
     ("OPTIONS=-R /a -R /b", "only once: -R"), ("OPTIONS=-b /file", "only once: -b"), ("SEAL=host", "line 2"), ("SEAL=tpm2:", "line 2"), ("SEAL=tpm2:7;id", "line 2"),
 ])
 def test_wrong_settings(image, line, words):

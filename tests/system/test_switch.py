@@ -466,7 +466,10 @@ def test_refusals(host):
     refuses("unsafe mode")
     refuses("nobody could log in", "-f")
     host.write("good/ann")
-    for line, words in (("permitrootlogin no", "flag -r"), ("allowgroups staff", "flag -g"), ("trustedusercakeys /ca", "flag -c"),
+    host.write("unit", f"[Service]\nExecStart={host.folder}/bin/wrensshd -a credential:keys.%%u -g ssh {host.folder}/etc/wrensshd\n")
+    for line, words in (("permitrootlogin no", "flag -r"), ("denygroups staff", "denygroups staff: see"),
+                        ("denyusers bob", "denyusers bob: see"), ("allowusers ann", "allowusers ann: see"),
+                        ("authorizedkeyscommand /bin/k", "flag -a"), ("trustedusercakeys /ca", "flag -c"),
                         ("authorizedprincipalsfile /etc/ssh/principals/%u", "flag -a"), ("authorizedprincipalscommand /bin/p", "flag -a"),
                         ("pubkeyauthentication no", "pubkeyauthentication no: see"),
                         ("pubkeyauthoptions verify-required", "options verify"),
