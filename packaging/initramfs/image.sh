@@ -11,8 +11,8 @@ wren_folder=${WREN_FOLDER:-/etc/wrensshd/initramfs}
 wren_shared=${WREN_SHARED:-/usr/share/wrensshd/initramfs}
 wren_crypttab=${WREN_CRYPTTAB:-/etc/crypttab}
 
-# A line of a file may hold what controls a terminal.
-wren_say() { printf 'wrensshd: %s\n' "$*" | LC_ALL=C tr -c '[:print:]\n' '?' >&2; }
+# A line of a file may hold what controls a terminal. busybox's tr does not know [:print:].
+wren_say() { printf 'wrensshd: %s\n' "$*" | LC_ALL=C tr -c ' -~\n' '?' >&2; }
 
 wren_refuse() {
     wren_say "ERROR: $*"
@@ -157,7 +157,7 @@ wren_banner_line() {
     wren_name=$(wren_devices)
     wren_name=${wren_name%, }
     printf '%s waits for the passphrase of %s. Its host key is %s.\n' "$(uname -n)" "${wren_name:-its encrypted disk}" "$1" |
-        LC_ALL=C tr -c '[:print:]\n' '?'
+        LC_ALL=C tr -c ' -~\n' '?'
 }
 
 # What clients show before the login. Everybody who can connect reads it.

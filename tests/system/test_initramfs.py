@@ -141,6 +141,14 @@ def test_no_line_controls_the_terminal(image, name, status):
     assert all(line.isprintable() for line in done.stderr.split("\n")), done.stderr
 
 
+def test_messages_where_busybox_is_the_shell():
+    """Alpine's shell and its other programs are busybox."""
+    if not shutil.which("busybox"):
+        pytest.skip("no busybox here")
+    done = run(["busybox", "sh", "-c", f'. {SHARED}/image.sh; wren_say "a key~, \033[2J and no more"'])
+    assert done.stderr == "wrensshd: a key~, ?[2J and no more\n"
+
+
 @pytest.mark.parametrize("text, settings", [
     ("", {"PORT": "22", "INTERFACE": "", "COMMAND": "wrensshd-unlock", "OPTIONS": "", "NETWORK": "down"}),
     ("# x\n\n  PORT=2222\nINTERFACE=\"eth0\"\n", {"PORT": "2222", "INTERFACE": "eth0"}),
