@@ -28,10 +28,9 @@ installkernel() {
     instmods '=drivers/char/tpm'
     # An image for this host gets the drivers of its interfaces, a generic one gets all.
     if [[ ${hostonly-} ]]; then
-        local module
-        for module in /sys/class/net/*/device/driver/module; do
-            [[ ! -e $module ]] || instmods "$(basename "$(readlink -f "$module")")"
-        done
+        # Without a name instmods would read names from standard input.
+        # shellcheck disable=SC2046 # names without blanks
+        instmods af_packet $(wren_drivers)
     else
         instmods virtio_net '=drivers/net/ethernet' '=drivers/net/usb' '=drivers/net/phy' '=drivers/net/mdio'
     fi

@@ -10,6 +10,7 @@
 wren_folder=${WREN_FOLDER:-/etc/wrensshd/initramfs}
 wren_shared=${WREN_SHARED:-/usr/share/wrensshd/initramfs}
 wren_crypttab=${WREN_CRYPTTAB:-/etc/crypttab}
+wren_sys=${WREN_ROOT:-}/sys
 
 # A line of a file may hold what controls a terminal. busybox's tr does not know [:print:].
 wren_say() { printf 'wrensshd: %s\n' "$*" | LC_ALL=C tr -c ' -~\n' '?' >&2; }
@@ -132,6 +133,28 @@ wren_prepare() {
         wren_have_sealed_key || return 1
     wren_say "port $wren_port, keys that may log in: $wren_keys, host key $wren_fingerprint"
     [ -z "$wren_seal" ] || wren_say "sealed host key $wren_sealed ($wren_seal); the other one only if it can't be opened"
+}
+
+# ---- drivers ---------------------------------------------------------------------------------------------------------
+
+# The modules that the kernel uses for a card of this machine now: of the card, of its PHY, of the PHY's bus, which may be
+# another device, and of all devices above them.
+wren_drivers_of() {
+    for wren_name in device phydev; do
+        wren_name=$(readlink -f "$wren_sys/class/net/$1/$wren_name") || continue
+        while [ -n "$wren_name" ] && [ "$wren_name" != "$wren_sys" ]; do
+            [ ! -e "$wren_name/driver/module" ] || basename "$(readlink -f "$wren_name/driver/module")"
+            wren_name=${wren_name%/*}
+        done
+    done | awk '!seen[$0]++'
+}
+
+# The modules of all cards.
+wren_drivers() {
+    for wren_card in "$wren_sys"/class/net/*/device; do
+        wren_card=${wren_card%/device}
+        [ ! -e "$wren_card/device" ] || wren_drivers_of "${wren_card##*/}"
+    done | sort -u
 }
 
 # ---- the image -------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ import pytest
 from daemon import daemon_environment, run
 from namespace import need_namespaces
 from site_setup import PROJECT, run_or_fail
+from small_image import FakeMachine
 from ssh_keys import make_key
 from whole_files import read, read_text, write
 
@@ -512,6 +513,31 @@ def test_installer_leaves_no_half(tmp_path):
     assert run(["sh", SHARED + "/install.sh", "dracut"], cwd=tmp_path, env=daemon_environment({"DESTDIR": "-root"})).returncode == 0
     assert not victim.exists() and os.stat(folder / "systemd").st_mode & 0o777 == 0o755
     assert sorted(os.listdir(folder)) == ["image.sh", "image.sh.new", "systemd"]
+
+
+# ---- drivers ----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("hostonly, wanted", [("1", "fakebus fakenic fakephy fakeusb"), ("", "")])
+def test_dracut_takes_drivers_of_cards(site, tmp_path, hostonly, wanted):
+    """An image for this host has the drivers of its cards, of their PHYs, and of the buses that these are at."""
+    machine = FakeMachine(site, tmp_path / "machine")
+    machine.add_card("eth0", phy="fakephy", bus="fakebus")
+    machine.device("usb0", "fakeusb")
+    machine.add_card("eth1", module=None, below="usb0")
+    machine.add_interface("br0")
+    script = f'instmods() {{ echo "$*"; }}; . {PACKAGING}/dracut/module-setup.sh; installkernel'
+    done = run(["bash", "-c", script], env={**machine.environment, "hostonly": hostonly})
+    assert done.returncode == 0, done.stderr
+    assert " ".join(word for word in done.stdout.split() if "fake" in word) == wanted
+    assert ("=drivers/net/phy" in done.stdout) == (hostonly == "")
+
+
+def test_dracut_without_cards(site, tmp_path):
+    """instmods without a name would read names from standard input."""
+    machine = FakeMachine(site, tmp_path / "machine")
+    script = f'instmods() {{ echo "$# $*"; }}; . {PACKAGING}/dracut/module-setup.sh; installkernel'
+    done = run(["bash", "-c", script], env={**machine.environment, "hostonly": "1"})
+    assert done.stdout and not [line for line in done.stdout.splitlines() if line.startswith("0")], done
 
 
 # ---- mkinitcpio, against stubs ---------------------------------------------------------------------------------------
