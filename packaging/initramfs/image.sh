@@ -51,6 +51,9 @@ wren_set() {
     NETWORK)
         case $2 in down | keep) wren_network=$2 ;; *) return 1 ;; esac
         ;;
+    REHEARSE)
+        case $2 in no | warn | fail) wren_rehearse=$2 ;; *) return 1 ;; esac
+        ;;
     SEAL)
         case $2 in '' | tpm2) ;; tpm2:[0-9]*) case ${2#tpm2:} in *[!0-9+]*) return 1 ;; esac ;; *) return 1 ;; esac
         wren_seal=$2
@@ -61,6 +64,7 @@ wren_set() {
 
 wren_read_settings() {
     wren_port=22 wren_interface='' wren_command=wrensshd-unlock wren_options='' wren_network=down wren_seal='' wren_banner=auto
+    wren_rehearse=no
     [ -e "$wren_folder/wrensshd.conf" ] || return 0
     wren_number=0
     while read -r wren_line || [ -n "$wren_line" ]; do
@@ -197,6 +201,17 @@ wren_fill_banner() {
     done
 }
 
+# What the image's server reads.
+wren_settings() {
+    cat <<END
+WREN_PORT='$wren_port'
+WREN_INTERFACE='$wren_interface'
+WREN_COMMAND='$wren_command'
+WREN_OPTIONS='$wren_options'
+WREN_NETWORK='$wren_network'
+END
+}
+
 wren_fill() {
     mkdir -p "$1/etc/wrensshd/hostkey"
     for wren_name in $(wren_key_files); do
@@ -206,13 +221,7 @@ wren_fill() {
     cp "$wren_folder/authorized_keys" "$1/etc/wrensshd/authorized_keys"
     chmod 644 "$1/etc/wrensshd/authorized_keys"
     wren_fill_banner "$1"
-    cat >"$1/etc/wrensshd/settings" <<END
-WREN_PORT='$wren_port'
-WREN_INTERFACE='$wren_interface'
-WREN_COMMAND='$wren_command'
-WREN_OPTIONS='$wren_options'
-WREN_NETWORK='$wren_network'
-END
+    wren_settings >"$1/etc/wrensshd/settings"
     chmod 600 "$1/etc/wrensshd/settings"
     # Root, with a password that matches nothing. No home, no list of shells.
     grep -qs '^root:' "$1/etc/passwd" || echo 'root:*:0:0:root:/root:/bin/sh' >>"$1/etc/passwd"

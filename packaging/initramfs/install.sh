@@ -99,12 +99,14 @@ put_systemd() {
 }
 
 put 644 initramfs/image.sh $shared/image.sh
+put 755 initramfs/rehearse.sh /usr/sbin/wrensshd-rehearse
 case $tool in
 initramfs-tools)
     put_busybox initramfs-tools
     put 644 initramfs-tools/conf-hook /usr/share/initramfs-tools/conf-hooks.d/wrensshd
     put 755 initramfs-tools/hook /usr/share/initramfs-tools/hooks/wrensshd
     put 755 initramfs-tools/init-premount /usr/share/initramfs-tools/scripts/init-premount/wrensshd
+    put 755 initramfs-tools/post-update /etc/initramfs/post-update.d/wrensshd
     put 755 initramfs-tools/init-bottom /usr/share/initramfs-tools/scripts/init-bottom/wrensshd
     ;;
 dracut)

@@ -14,7 +14,8 @@ from site_setup import PROJECT
 
 PROGRAMS = ("wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-sftp")
 PAGES = {**{name: f"man/{name}.8" for name in PROGRAMS}, "wrensshd-keys": "man/wrensshd-keys.5",
-         "wrensshd-log": "man/wrensshd-log.7", "wrensshd-switch": "man/wrensshd-switch.8"}
+         "wrensshd-log": "man/wrensshd-log.7", "wrensshd-switch": "man/wrensshd-switch.8",
+         "wrensshd-rehearse": "man/wrensshd-rehearse.8"}
 MOST_WORDS = 5800  # of wrensshd(8), macros counted
 
 

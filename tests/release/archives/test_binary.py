@@ -176,7 +176,7 @@ def test_archive_holds_what_is_promised(target):
              for folder, _, names in os.walk(target.folder) for name in names}
     assert found == {
         "sbin/wrensshd", "sbin/wrensshd-makekey", "sbin/wrensshd-printkey", "sbin/wrensshd-listen", "sbin/wrensshd-sftp",
-        "sbin/wrensshd-switch", "share/man/man8/wrensshd-switch.8",
+        "sbin/wrensshd-switch", "share/man/man8/wrensshd-switch.8", "share/man/man8/wrensshd-rehearse.8",
         "share/man/man8/wrensshd.8", "share/man/man8/wrensshd-makekey.8", "share/man/man8/wrensshd-printkey.8",
         "share/man/man8/wrensshd-listen.8", "share/man/man8/wrensshd-sftp.8",
         "share/man/man5/wrensshd-keys.5", "share/man/man7/wrensshd-log.7", "share/doc/wrensshd/man/man.css",

@@ -109,7 +109,7 @@ class FakeMachine:
         for name in (self.folder, self.modules, self.top + "/sys/class/net", self.top + "/lib/firmware", self.top + "/boot"):
             os.makedirs(name)
         self.environment = {"PATH": PATH, "WREN_ROOT": self.top, "WREN_FOLDER": self.folder, "WREN_SHARED": SHARED,
-                            "WREN_DAEMON": site.daemon}
+                            "WREN_DAEMON": site.daemon, "WREN_PATIENCE": "5"}
         self.write("authorized_keys", site.identity_line + "\n")
 
     def write(self, name, text):
