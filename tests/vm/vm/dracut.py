@@ -7,7 +7,7 @@ network down. In one boot the link is plugged in when the console has asked for 
 
 import os
 
-from . import debian, luks
+from . import debian, luks, rehearsal
 from .client import Person
 from .machine import Machine
 
@@ -70,6 +70,8 @@ def unlock(place, suite):
     person = system.person
     images = [luks.make_image(place, "root.img"), luks.make_image(place, "data.img", luks.SECOND)]
     initrd = system.make_image("first.img")
+    rehearsal.check_good(place, system.root, initrd, luks.STATIC)
+    rehearsal.check_good(place, system.root, initrd, luks.UNSAID or "rw")
 
     machine = system.boot("stdin", initrd, images, luks.STATIC + " rd.luks.options=tries=0")
     luks.unlock_by_stdin(place, person, machine, "passphrase for disk", mistakes=4)

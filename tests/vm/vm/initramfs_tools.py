@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 
-from . import debian, luks
+from . import debian, luks, rehearsal
 from .client import Person
 from .machine import Machine
 from .place import Failed
@@ -113,6 +113,8 @@ def unlock(place, suite="bookworm"):
     place.check(os.stat(initrd).st_mode & 0o077 == 0, "others may read the image, which has a secret key")
     person.knows(key[0])
     check_tries(system, initrd)
+    rehearsal.check_good(place, system.root, initrd, luks.STATIC)
+    rehearsal.check_good(place, system.root, initrd, luks.UNSAID or "rw")
 
     machine = boot(place, "stdin", system, initrd, images, luks.STATIC)
     luks.unlock_by_stdin(place, person, machine, "Please unlock disk crypt", mistakes=4)
