@@ -100,7 +100,7 @@ void remedy_of_login(struct log_line *line, const char *user, const struct login
 {
     const struct authkeys_verdict *verdict = &outcome->keys;
     const char *owner = "";
-    if (outcome->account_refused) {
+    if (outcome->refused_before_keys) {
         add_remedy(line, texts_at(remedies_of_accounts, outcome->account.reason), "", user);
         return;
     }

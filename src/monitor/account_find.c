@@ -144,8 +144,8 @@ static enum account_reason judge_account(struct account *account, const struct a
         return ACCOUNT_ROOT;
     }
     /* With that uid a user could stop the monitor and read the network process's memory. */
-    if (as_root && account->uid == rules->reserved_uid) {
-        return ACCOUNT_RESERVED;
+    if (as_root && account->uid == rules->own_uid) {
+        return ACCOUNT_OURS;
     }
     return account->uid != 0 ? judge_nologin() : ACCOUNT_GOOD;
 }

@@ -33,7 +33,7 @@ static void log_key(struct log_line *line, const struct ipc_auth *request,
 static void log_path(struct log_line *line, const struct login_outcome *outcome)
 {
     const struct authkeys_verdict *keys = &outcome->keys;
-    if (outcome->account_refused || keys->path[0] == '\0') {
+    if (outcome->refused_before_keys || keys->path[0] == '\0') {
         return;
     }
     log_text(line, outcome->accepted ? "authkeys" : "path", keys->path);
@@ -52,7 +52,7 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
 {
     const struct authkeys_verdict *keys = &outcome->keys;
     char fingerprint[FINGERPRINT_BYTES];
-    if (outcome->account_refused) {
+    if (outcome->refused_before_keys) {
         return;
     }
     if (keys->option[0] != '\0' && keys->reason != AUTHKEYS_AUTHORITY_TYPE) {
@@ -192,7 +192,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
                   .reserve_group = options->reserve_group,
                   .no_root = options->no_root,
                   .keeps_refused = options->check_all,
-                  .reserved_uid = login->reserved_uid},
+                  .own_uid = login->own_uid},
         .keyless = options->anybody != NULL,
         .best_effort = options->best_effort,
         .identity = login->identity,
@@ -226,7 +226,7 @@ static void decide_without_key(struct login *login, const struct ipc_auth *reque
 {
     login_ask(login, request, NULL, outcome, authkeys_search);
     outcome->accepted = outcome->account.reason == ACCOUNT_GOOD;
-    outcome->account_refused = !outcome->accepted;
+    outcome->refused_before_keys = !outcome->accepted;
     memset(&outcome->keys.grant, 0, sizeof(outcome->keys.grant));
     outcome->keys.grant.flags = GRANT_OF_PLAIN_LINE;
     snprintf(outcome->reason, sizeof(outcome->reason), "%s",
@@ -239,7 +239,7 @@ void login_conclude(struct login_outcome *outcome, const struct ipc_auth *reques
 {
     bool unsupported = request->key_type == IPC_KEY_UNSUPPORTED;
     bool wrong_account = outcome->account.reason != ACCOUNT_GOOD;
-    outcome->account_refused = wrong_account || unsupported;
+    outcome->refused_before_keys = wrong_account || unsupported;
 
     if (!wrong_account && unsupported) {
         snprintf(outcome->reason, sizeof(outcome->reason),
@@ -378,7 +378,7 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     }
     /* login_decide() sets the account and the key's verdict. These are large, and writing to them
      * before the child is forked would cost a copy of each page. */
-    outcome->account_refused = outcome->accepted = false;
+    outcome->refused_before_keys = outcome->accepted = false;
     outcome->reason[0] = '\0';
     crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
     login_decide(login, request, blob, outcome);

@@ -328,7 +328,7 @@ static void init_monitor(struct monitor *monitor, const struct monitor_setup *se
         .admission = monitor->admission,
         .ipc = setup->ipc,
         .deadline_ms = monitor->deadline_ms,
-        .reserved_uid = monitor->as_root ? setup->identity->uid : (uid_t)-1,
+        .own_uid = monitor->as_root ? setup->identity->uid : (uid_t)-1,
         .scratch = &buffers->login,
         .enter = drop_privileges,
         .monitor = monitor,

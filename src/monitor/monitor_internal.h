@@ -44,7 +44,7 @@
     REASON(NO_SHELL, WORDS_NO_SHELL, "usermod -s /bin/sh ")                                        \
     REASON(EXPIRED, "account has expired", "usermod -e '' ")                                       \
     REASON(ROOT, "root may not log in here", "leave out -r")                                       \
-    REASON(RESERVED, "account is the server's own", "log in as another user")                      \
+    REASON(OURS, "account is the server's own", "log in as another user")                          \
     REASON(RUN_NOLOGIN, "/run/nologin exists", "remove it")                                        \
     REASON(ETC_NOLOGIN, "/etc/nologin exists", "remove it")                                        \
     REASON(NO_MEMBER, "not a member of a group that -g names", "usermod -aG GROUP ")               \
@@ -63,7 +63,7 @@ struct account_rules {
     const char *forced_command; /* -e, or NULL */
     bool no_root;               /* -r: it must not have uid 0 */
     bool keeps_refused;         /* -A: the files of a refused account are looked at, too */
-    uid_t reserved_uid;         /* of our unprivileged processes: not its uid; -1 for none */
+    uid_t own_uid;              /* of our unprivileged processes: not its uid; -1 for none */
 };
 
 /*
@@ -142,7 +142,7 @@ __attribute__((noreturn)) void authkeys_child(const struct authkeys_request *req
 /* The result of one request. */
 struct login_outcome {
     struct authkeys_account account; /* but for -A account_nobody()'s if refused */
-    bool account_refused;
+    bool refused_before_keys;        /* for the account, or the type of the key */
     bool accepted;
     char reason[LOGIN_REASON_BYTES]; /* of a refusal; of a login without a key, with -N */
     uint8_t blob_hash[32];           /* SHA-256 of the key blob */
@@ -177,7 +177,7 @@ struct login {
     pid_t self;          /* the monitor's pid */
     int ipc;             /* once it hangs up, no answer is needed */
     int64_t deadline_ms; /* of the whole login */
-    uid_t reserved_uid;  /* as in struct account_rules */
+    uid_t own_uid;       /* as in struct account_rules */
     struct login_scratch *scratch;
 
     /* Called for an accepted login: starts the session process with the account and the grant.

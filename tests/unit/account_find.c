@@ -64,7 +64,7 @@ static const char *find(struct account *account, const char *user, const char *g
 {
     char first[32] = "";
     const char *second = group != NULL ? strchr(group, '+') : NULL;
-    struct account_rules rules = {.groups = {group}, .reserved_uid = (uid_t)-1};
+    struct account_rules rules = {.groups = {group}, .own_uid = (uid_t)-1};
     if (second != NULL) {
         snprintf(first, sizeof(first), "%.*s", (int)(second - group), group);
         rules.groups[0] = first;
@@ -176,8 +176,7 @@ static const struct {
 TEST_EACH(who_needs_a_shell, COUNT_OF(shells))
 {
     struct account account;
-    const struct account_rules rules = {.forced_command = shells[_i].forced,
-                                        .reserved_uid = (uid_t)-1};
+    const struct account_rules rules = {.forced_command = shells[_i].forced, .own_uid = (uid_t)-1};
     if (!own_etc()) {
         return;
     }
@@ -221,7 +220,7 @@ TEST_EACH(nologin_stops_all_but_root, 2)
 TEST(no_root_keeps_root_out)
 {
     struct account account;
-    const struct account_rules rules = {.no_root = true, .reserved_uid = (uid_t)-1};
+    const struct account_rules rules = {.no_root = true, .own_uid = (uid_t)-1};
     if (!own_etc()) {
         return;
     }
@@ -234,7 +233,7 @@ TEST(no_root_keeps_root_out)
 TEST(the_servers_own_user_stays_out)
 {
     struct account account;
-    const struct account_rules rules = {.reserved_uid = 4001};
+    const struct account_rules rules = {.own_uid = 4001};
     if (!own_etc()) {
         return;
     }

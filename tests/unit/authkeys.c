@@ -878,8 +878,7 @@ TEST(account_that_may_not_log_in)
     ck_assert_int_eq(pipe(ends), 0);
     struct authkeys_request request = make_request(ends[0], 5000);
     request.query.user = "carol";
-    request.rules =
-        (struct account_rules){.groups = {"wheel"}, .no_root = true, .reserved_uid = 4711};
+    request.rules = (struct account_rules){.groups = {"wheel"}, .no_root = true, .own_uid = 4711};
     ck_assert(!authkeys_ask(&found, &verdict, &request));
     ck_assert_uint_eq(found.reason, ACCOUNT_UNKNOWN);
     ck_assert_str_eq(found.account.home, "/nonexistent");
@@ -887,7 +886,7 @@ TEST(account_that_may_not_log_in)
     ck_assert_uint_eq(people->lookups, 1);
     ck_assert_str_eq(people->rules.groups[0], "wheel");
     ck_assert(people->rules.no_root);
-    ck_assert_uint_eq(people->rules.reserved_uid, 4711);
+    ck_assert_uint_eq(people->rules.own_uid, 4711);
 }
 
 /* The file of a user whose key can't be looked up is not opened. */

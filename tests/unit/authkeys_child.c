@@ -83,7 +83,7 @@ static void run_child(void)
                   .ca_path = authorities,
                   .key_type = IPC_KEY_ED25519},
         .search = authkeys_search,
-        .rules = {.reserved_uid = (uid_t)-1},
+        .rules = {.own_uid = (uid_t)-1},
         .identity = &unprivileged,
         .hostkey = hostkey,
         .monitor = getppid(),

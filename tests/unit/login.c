@@ -137,7 +137,7 @@ static void begin(void)
     login.peer = &peer;
     login.admission = &admission;
     login.identity = &unprivileged;
-    login.reserved_uid = 4711;
+    login.own_uid = 4711;
     login.self = getpid();
     login.scratch = &scratch;
     login.enter = enter;
@@ -760,7 +760,7 @@ TEST_EACH(the_child_gets_the_rules, 2)
     options.reserve_group = _i == 1 ? "admins" : NULL;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(people->lookups, 1);
-    ck_assert_uint_eq(people->rules.reserved_uid, 4711);
+    ck_assert_uint_eq(people->rules.own_uid, 4711);
     ck_assert_int_eq(people->rules.no_root, _i == 1);
     ck_assert_mem_eq(people->rules.groups, options.groups, sizeof(options.groups));
     ck_assert_ptr_eq(people->rules.forced_command, options.forced_command);
