@@ -148,6 +148,7 @@ def test_none(content, client, banner, site):
     assert run(command, env=daemon_environment(), **site.become(site.mode)).returncode == 0
 
 
+@pytest.mark.root
 def test_with_n(site, client, banner):
     """A service for anybody has its banner before it lets in."""
     raw = client("-N", site.user.pw_name, "-e", "true", "-b", banner(TEXT), started={"mode": "user"})

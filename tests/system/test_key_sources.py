@@ -28,6 +28,8 @@ def source(site, folder):
     """source(name, *keys, mode): the path of a file in this directory; a text stands for itself."""
     def write(name, *keys, mode=0o400):
         path = os.path.join(folder, name)
+        if os.path.exists(path):
+            os.unlink(path)  # its mode lets nobody write
         with open(path, "w", encoding="ascii") as file:
             file.write("".join((key if isinstance(key, str) else site.key_line(key)) + "\n" for key in keys))
         os.chmod(path, mode)

@@ -232,7 +232,7 @@ def narrow(service):
     path, before = service.namespace.path("xinetd.conf" if service.name == "xinetd" else "scan/wrensshd/run"), listeners(service)
     text = read_text(path)
     changed = re.sub(r"\bwrensshd-listen 22", f"wrensshd-listen -c {LIMIT} -s {LIMIT_OF_ONE} 22", text)
-    changed = re.sub(r"(?m)^most=.*$", f"most={LIMIT}", changed)
+    changed = re.sub(r"(?ms)^most=\$\(awk .*?/proc/meminfo\)$", f"most={LIMIT}", changed)
     changed = re.sub(r"( -c |instances +=) ?\d{3}\b", rf"\1 {LIMIT}", changed)
     changed = re.sub(r"( -C |per_source +=) ?(\d{3}\b|\$\(\(.*?\)\))", rf"\1 {LIMIT_OF_ONE}", changed)
     assert changed != text
