@@ -29,6 +29,7 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "root: needs root (another user's login, /proc of other users)")
     config.addinivalue_line("markers", "sandbox: needs the real sandbox; sanitizer builds and emulated ones have none")
     config.addinivalue_line("markers", "slow: waits for seconds, or repeats what one build shows for all")
+    config.addinivalue_line("markers", "thorough: one of several ways to the same; on each change one is enough")
     # Ignored under nohup, and in a background job of sh. What the tests start would inherit that; with a handler, it
     # starts with the default action.
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):

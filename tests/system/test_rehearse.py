@@ -64,7 +64,12 @@ def check_refused(done, step, words, remedy):
 
 # ---- good images --------------------------------------------------------------------------------
 
-SHELLS = pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"], ["bash"]], ids=["sh", "busybox", "bash"])
+def thorough(*values, **how):
+    """For a parameter whose neighbour shows most of it: see conftest.py."""
+    return pytest.param(*values, marks=pytest.mark.thorough, **how)
+
+
+SHELLS = pytest.mark.parametrize("shell", [["sh"], thorough(["busybox", "sh"]), thorough(["bash"])], ids=["sh", "busybox", "bash"])
 
 
 @SHELLS
@@ -117,7 +122,7 @@ PACKERS = {"gzip": "gzip", "xz": "xz -0 --check=crc32", "zstd": "zstd -q", "lz4"
 
 
 @pytest.mark.parametrize("packer, early, shell", [
-    *((packer, False, "sh") for packer in PACKERS), ("plain", True, "sh"), ("zstd", True, "sh"), ("gzip", True, "busybox")])
+    *(thorough(packer, False, "sh") for packer in PACKERS), thorough("plain", True, "sh"), ("zstd", True, "sh"), ("gzip", True, "busybox")])
 def test_packers(machine, tree, image, tmp_path, packer, early, shell):
     """Each type of packing is unpacked, also after plain archives, whose ends need not be at a whole block."""
     command = PACKERS[packer]
@@ -172,7 +177,7 @@ def test_flag_that_keeps_root_out(machine, image, tmp_path):
     check_refused(machine.rehearse(pack(str(tmp_path / "tree"), image)), "keys", "no key of the image could log in", "")
 
 
-@pytest.mark.parametrize("name", ["etc/wrensshd/authorized_keys", "etc/wrensshd", "etc/wrensshd/hostkey"])
+@pytest.mark.parametrize("name", ["etc/wrensshd/authorized_keys", thorough("etc/wrensshd"), thorough("etc/wrensshd/hostkey")])
 def test_wrong_owner(machine, tree, image, name):
     """A file or folder that belongs to somebody else."""
     os.chown(f"{tree}/{name}", 1000, 1000)
@@ -224,8 +229,9 @@ def test_hook_order(machine, tree, image):
 
 
 @pytest.mark.parametrize("hooks, words", [("base udev net encrypt wrensshd", "runs after encrypt"),
-                                          ("base udev wrensshd net encrypt", "the hook net is missing, or runs after wrensshd"),
-                                          ("base udev wrensshd encrypt", "the hook net is missing")])
+                                          thorough("base udev wrensshd net encrypt",
+                                                   "the hook net is missing, or runs after wrensshd"),
+                                          thorough("base udev wrensshd encrypt", "the hook net is missing")])
 def test_hook_order_of_mkinitcpio(machine, image, tmp_path, hooks, words):
     """The hook encrypt waits for the passphrase, and the hook net sets up the network."""
     make_mkinitcpio_tree(machine, str(tmp_path / "tree"), hooks)
@@ -238,14 +244,14 @@ def test_mkinitfs_without_its_word(machine, image, tmp_path):
     check_refused(machine.rehearse(pack(str(tmp_path / "tree"), image)), "order", "does not start the server", CRYPTKEY)
 
 
-@pytest.mark.parametrize("part", ["init-premount", "init-bottom"])
+@pytest.mark.parametrize("part", ["init-premount", thorough("init-bottom")])
 def test_script_that_nothing_runs(machine, tree, image, part):
     """The boot runs the scripts that ORDER names."""
     write(f"{tree}/scripts/{part}/ORDER", "/scripts/other\n")
     check_refused(machine.rehearse(pack(tree, image)), "order", f"nothing runs /scripts/{part}/wrensshd", "")
 
 
-@pytest.mark.parametrize("name", ["sbin/cryptsetup", "bin/cryptroot-unlock", "lib/cryptsetup/askpass"])
+@pytest.mark.parametrize("name", ["sbin/cryptsetup", thorough("bin/cryptroot-unlock"), thorough("lib/cryptsetup/askpass")])
 def test_no_cryptsetup(machine, tree, image, name):
     os.unlink(f"{tree}/{name}")
     check_refused(machine.rehearse(pack(tree, image)), "unlock", "no cryptsetup", "cryptsetup-initramfs")
@@ -303,11 +309,11 @@ def test_image_older_than_the_settings(machine, tree, image, name, text):
 
 @pytest.mark.parametrize("words, reason", [
     ("ip=192.0.2.300::192.0.2.1:255.255.255.0::eth0:off", "192.0.2.300 is no IPv4 address"),
-    ("ip=192.0.2.7::192.0.2:255.255.255.0::eth0:off", "the gateway 192.0.2 is no IPv4 address"),
-    ("ip=192.0.2.7::198.51.100.1:255.255.255.0::eth0:off", "the gateway 198.51.100.1 is not in the network"),
-    ("ip=192.0.2.7::192.0.2.1:255.0.255.0::eth0:off", "255.0.255.0 is no netmask"),
-    ("ip=192.0.2.7/24", "192.0.2.7/24 is no IPv4 address"),
-    ("ip=:::::eth0:off", "neither an address nor dhcp"),
+    thorough("ip=192.0.2.7::192.0.2:255.255.255.0::eth0:off", "the gateway 192.0.2 is no IPv4 address"),
+    thorough("ip=192.0.2.7::198.51.100.1:255.255.255.0::eth0:off", "the gateway 198.51.100.1 is not in the network"),
+    thorough("ip=192.0.2.7::192.0.2.1:255.0.255.0::eth0:off", "255.0.255.0 is no netmask"),
+    thorough("ip=192.0.2.7/24", "192.0.2.7/24 is no IPv4 address"),
+    thorough("ip=:::::eth0:off", "neither an address nor dhcp"),
     ("ip=off", "does not set up the network"),
 ])
 def test_wrong_address(machine, tree, image, words, reason):
@@ -352,8 +358,8 @@ def test_no_address_by_dhcp(machine, tree, image):
 # ---- the tools that make images -----------------------------------------------------------------
 
 @pytest.mark.parametrize("setting, bad, status, words", [
-    ("no", True, 0, ""), ("warn", True, 0, "remedy: "), ("fail", True, 1, "REHEARSE=fail"),
-    ("fail", False, 0, "wrensshd: this image would let")])
+    thorough("no", True, 0, ""), ("warn", True, 0, "remedy: "), ("fail", True, 1, "REHEARSE=fail"),
+    thorough("fail", False, 0, "wrensshd: this image would let")])
 def test_after_update_initramfs(machine, tree, image, tmp_path, setting, bad, status, words):
     """The setting decides whether each new image is rehearsed, and whether update-initramfs fails with a bad one."""
     machine.write("wrensshd.conf", f"REHEARSE={setting}\n")
@@ -405,7 +411,7 @@ def check_not_rehearsed(done, words):
     assert words in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("packer", ["", "gzip -1", "xz -0 --check=crc32"])
+@pytest.mark.parametrize("packer", [thorough(""), "gzip -1", thorough("xz -0 --check=crc32")])
 def test_cut_off(machine, tree, image, packer):
     pack(tree, image, packer)
     write(image, read(image)[:-100000])
@@ -476,7 +482,7 @@ def ours(pid, image):
         return False
 
 
-@pytest.mark.parametrize("number, step", [(signal.SIGINT, "image"), (signal.SIGTERM, "limit"), (signal.SIGKILL, "limit")])
+@pytest.mark.parametrize("number, step", [thorough(signal.SIGINT, "image"), thorough(signal.SIGTERM, "limit"), (signal.SIGKILL, "limit")])
 def test_killed(machine, tree, image, number, step):
     """Nothing is left mounted or running, whenever it ends. The image's own command would take minutes."""
     write(tree + "/bin/cryptroot-unlock", "#!/bin/sh\nsleep 1000\n")
