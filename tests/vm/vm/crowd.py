@@ -1,5 +1,5 @@
 """More connections than a board has memory for: a restricted key's after their login, up to its user's limit; then silent
-ones, which new connections evict. Logins work beside each, and nothing is killed."""
+ones, which new connections evict. Logins work beside each, and for want of memory only connections before a login end."""
 
 import contextlib
 import re
@@ -31,6 +31,7 @@ chown -R 1000:1000 /home/guest
 echo 'guest:*:1000:1000::/home/guest:/bin/sh' >>/etc/passwd"""
 SFTP_INIT = b"\0\0\0\5\1\0\0\0\3"
 AVAILABLE = "sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo"
+KILLS = "dmesg | grep -c 'Killed process'"
 SERVERS = "pidof tcpserver wrensshd-listen"
 PROCESSES = "grep -lx wrensshd /proc/[0-9]*/comm 2>/dev/null | wc -l"
 OF_A_SESSION = 3
@@ -76,7 +77,7 @@ def silent_crowd(port, size):
     return clients
 
 
-def check_sessions(place, person, machine, most):
+def check_sessions(place, person, machine, shell, most):
     """A user's sessions, as many as there may be, each with its SFTP server: one more is refused, and root gets in."""
     place.step(f"{most} sessions of one user")
     guest, held = person.ssh(machine, user="guest"), []
@@ -87,17 +88,20 @@ def check_sessions(place, person, machine, most):
         place.check(held[-1].stdout.read(4), f"{number} sessions of one user, not {most}")
     done = guest("sftp", flags=["-s"])
     place.check("too many connections of this user" in done.stderr, f"more sessions of one user than {most}: {done}")
-    log_in(place, person.ssh(machine), f"{most} sessions of one user")
+    log_in(place, person.ssh(machine), f"{most} sessions of one user", shell)
     for client in held:
         place.check(client.poll() is None, f"a session has ended: {client.returncode}")
         client.kill()
         client.communicate()
 
 
-def log_in(place, ssh, crowd):
-    """At the first try."""
+def log_in(place, ssh, crowd, shell):
+    """At the first try, but for a login that the kernel has ended for want of memory."""
     for _ in range(LOGINS):
+        before = int(shell(KILLS))
         done = ssh("echo in")
+        if done.stdout != "in\n" and int(shell(KILLS)) > before:
+            done = ssh("echo in")
         place.check(done.stdout == "in\n", f"no login beside {crowd}: {done.stderr}")
 
 
@@ -108,12 +112,12 @@ def check(place, person, machine):
     servers, before, slots = shell(SERVERS), int(shell(AVAILABLE)), max(8, total // 4096)
     shell(GUEST)
     most = (slots - 4) * 288 // 124
-    check_sessions(place, person, machine, most)
+    check_sessions(place, person, machine, shell, most)
     wait_for_ends(place, shell)
     for size in CROWDS:
         place.step(f"{size} silent connections")
         clients = silent_crowd(machine.port, size)
-        log_in(place, person.ssh(machine), f"{size} silent connections")
+        log_in(place, person.ssh(machine), f"{size} silent connections", shell)
         for client in clients:
             client.close()
         wait_for_ends(place, shell)
@@ -124,10 +128,11 @@ def check(place, person, machine):
     place.check(not evicted_of or int(evicted_of[0]) == slots, f"{evicted_of} slots in {total} KiB")
     place.step(f"{ADDRESSES} silent addresses")
     shell(FROM_INSIDE)
-    log_in(place, OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root"), f"{ADDRESSES} silent addresses")
+    log_in(place, OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root"), f"{ADDRESSES} silent addresses", shell)
     place.check(shell(SERVERS) == servers, f"a launcher has ended: {servers} {shell('ps')}")
-    killed = re.findall(r"Killed process \d+ \((.*?)\)", shell("dmesg"))
-    place.check(not killed, f"ended for want of memory: {killed}")
+    # A kernel that is out of memory ends connections before their login first: that is what the 500 is for.
+    killed = re.findall(r"Killed process \d+ \((.*?)\).* oom_score_adj:(-?\d+)", shell("dmesg"))
+    place.check({score for _, score in killed} <= {"500"}, f"ended for want of memory: {killed}")
     shell("killall sleep nc")
     return (f"{total} KiB in all, {before} free; {slots} slots; logins beside {most} sessions of one user, and "
             f"{', '.join(map(str, CROWDS))} silent connections; {int(shell(AVAILABLE))} KiB free in the end")
