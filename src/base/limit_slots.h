@@ -99,8 +99,9 @@ static inline unsigned limit_logins(unsigned slots, unsigned most)
 
 /* What the daemon admits: before the login twice the slots, half of them while others are evicted,
  * and all that have logged in. Launchers start no more. A process that has no slot yet costs a
- * board 105 KiB, and strangers can make that many start at once: with 43 of them, beside a login, a
- * board of 64 MiB ran out of memory, and with the 29 of today it does not. */
+ * board 105 KiB, and strangers can make that many start at once. Beside 43 of them and a login a
+ * board of 64 MiB had no memory left, beside 29 usually 2 MiB; else the kernel ends some of them,
+ * see LIMIT_OOM_SCORE in limit.h. */
 static inline unsigned limit_connections(unsigned slots)
 {
     return 2 * slots + limit_logins(slots, LIMIT_LOGINS);
