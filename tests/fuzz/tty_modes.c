@@ -119,7 +119,7 @@ static speed_t speed_of(uint32_t baud)
 /* The character size, the parity and the speeds. */
 static void check_control(const struct termios *found)
 {
-    struct termios expected = {.c_cflag = CS8 | CREAD | HUPCL | B38400};
+    struct termios expected = {.c_cflag = CS8 | CREAD | B38400};
     cfsetispeed(&expected, B38400);
     cfsetospeed(&expected, B38400);
     tcflag_t parity = 0, size = CS8;

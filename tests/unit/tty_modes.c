@@ -1,6 +1,8 @@
 #include "channel_streams.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,7 +34,7 @@ TEST(starts_from_a_new_terminals_modes)
     struct termios found = defaults();
     ck_assert_uint_eq(found.c_iflag, ICRNL | IXON);
     ck_assert_uint_eq(found.c_oflag, OPOST | ONLCR);
-    ck_assert_uint_eq(found.c_cflag & ~(tcflag_t)CBAUD, CS8 | CREAD | HUPCL);
+    ck_assert_uint_eq(found.c_cflag & ~(tcflag_t)CBAUD, CS8 | CREAD);
     ck_assert_uint_eq(found.c_lflag,
                       ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN);
     ck_assert_uint_eq(cfgetispeed(&found), B38400);
@@ -41,6 +43,24 @@ TEST(starts_from_a_new_terminals_modes)
     ck_assert_uint_eq(found.c_cc[VEOF], 'D' & 31);
     ck_assert_uint_eq(found.c_cc[VERASE], 0177);
     ck_assert_uint_eq(found.c_cc[VMIN], 1);
+}
+
+/* The kernel's own. */
+TEST(starts_from_what_the_kernel_gives)
+{
+    struct termios found = defaults();
+    struct termios kernels;
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0) {
+        return; /* a chroot without /dev/pts */
+    }
+    ck_assert_int_eq(tcgetattr(terminal, &kernels), 0);
+    ck_assert_uint_eq(found.c_iflag, kernels.c_iflag);
+    ck_assert_uint_eq(found.c_oflag, kernels.c_oflag);
+    ck_assert_uint_eq(found.c_cflag, kernels.c_cflag);
+    ck_assert_uint_eq(found.c_lflag, kernels.c_lflag);
+    ck_assert_mem_eq(found.c_cc, kernels.c_cc, sizeof(found.c_cc));
+    close(terminal);
 }
 
 /* RFC 4254 section 8 and RFC 8160 (42): every opcode that Linux has a mode for. */

@@ -49,11 +49,11 @@ static const struct speed {
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-/* What a program sees that opens a new pseudo-terminal (tty_std_termios in Linux's drivers/tty). */
+/* Those of a new pseudo-terminal (unix98_pty_init() in Linux's drivers/tty/pty.c). */
 static const struct termios initial = {
     .c_iflag = ICRNL | IXON,
     .c_oflag = OPOST | ONLCR,
-    .c_cflag = B38400 | CS8 | CREAD | HUPCL,
+    .c_cflag = B38400 | CS8 | CREAD,
     .c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
     .c_cc = {[VMIN] = 1},
 };
