@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,8 +13,7 @@
 #include "process.h"
 #include "sftp.h"
 
-#define DAY_SECONDS       86400
-#define HALF_YEAR_SECONDS (DAY_SECONDS * 365 / 2)
+#define HALF_YEAR_SECONDS (86400 * 365 / 2)
 
 static time_t now;
 
@@ -25,12 +23,8 @@ static void set_now(void)
     now = clock_gettime(CLOCK_REALTIME, &clock) == 0 ? clock.tv_sec : 0;
 }
 
-/* Without TZ glibc looks at the file for each date. */
 void listing_begin(void)
 {
-    static char local_time[] = "TZ=:/etc/localtime";
-    static char *environment[] = {local_time, NULL};
-    environ = getenv("TZ") == NULL ? environment : environ;
     tzset();
     set_now();
 }
@@ -94,63 +88,23 @@ static char *put_mode(char *at, mode_t mode)
     return at + 11;
 }
 
-/* ---- the date -------------------------------------------------------------------------------- */
-
-struct date {
-    unsigned year;
-    unsigned month; /* from 0 */
-    unsigned day;   /* from 1 */
-};
-
-/* The date of a day since 1970, for years up to 4000. Years begin in March, so that the leap day is
- * the last. */
-static struct date date_of(int64_t days)
-{
-    uint64_t since = (uint64_t)(days + 719468); /* days since 1 March of the year 0 */
-    uint64_t era = since / 146097;              /* of 400 years */
-    uint64_t of_era = since % 146097;
-    uint64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    uint64_t of_year = of_era - (365 * year + year / 4 - year / 100);
-    uint64_t month = (5 * of_year + 2) / 153; /* from March */
-    return (struct date){.year = (unsigned)(era * 400 + year + (month >= 10)),
-                         .month = (unsigned)(month < 10 ? month + 2 : month - 10),
-                         .day = (unsigned)(of_year - (153 * month + 2) / 5 + 1)};
-}
-
-/* Local time minus UTC. mktime() takes the UTC time for a local one; the difference is the offset,
- * but for some hours around a change of the clocks. */
-static int64_t offset_at(int64_t when)
-{
-    struct date date = date_of(when / DAY_SECONDS);
-    struct tm time = {.tm_year = (int)date.year - 1900,
-                      .tm_mon = (int)date.month,
-                      .tm_mday = (int)date.day,
-                      .tm_hour = (int)(when % DAY_SECONDS / 3600),
-                      .tm_min = (int)(when % 3600 / 60),
-                      .tm_sec = (int)(when % 60),
-                      .tm_isdst = -1};
-    return when - (int64_t)mktime(&time);
-}
-
 /* "Nov 22 10:15", or "Nov 22  2025" for a file older than half a year or of the future. Times
  * before 1970, which the protocol does not have, count as 1970. */
 static char *put_date(char *at, int64_t when)
 {
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-    int64_t known = when < 0 ? 0 : when <= UINT32_MAX ? when : UINT32_MAX;
-    int64_t local = known + offset_at(known);
-    local = local < 0 ? 0 : local;
-    struct date date = date_of(local / DAY_SECONDS);
-    unsigned minutes = (unsigned)(local % DAY_SECONDS / 60);
-    memcpy(at, months + 3 * (size_t)date.month, 3);
-    at = pad_number(at + 3, date.day, 3);
+    struct tm date = {.tm_mday = 1};
+    const time_t known = (time_t)(when < 0 ? 0 : when <= UINT32_MAX ? when : UINT32_MAX);
+    localtime_r(&known, &date);
+    memcpy(at, months + 3 * (size_t)date.tm_mon, 3);
+    at = pad_number(at + 3, (uint64_t)date.tm_mday, 3);
     *at++ = ' ';
     if (now < known || now - known >= HALF_YEAR_SECONDS) {
-        return pad_number(at, date.year, 5);
+        return pad_number(at, (uint64_t)date.tm_year + 1900, 5);
     }
-    at = put_two_digits(at, minutes / 60);
+    at = put_two_digits(at, (unsigned)date.tm_hour);
     *at++ = ':';
-    return put_two_digits(at, minutes % 60);
+    return put_two_digits(at, (unsigned)date.tm_min);
 }
 
 /* Mode, links, owner, group, size, date, name. */

@@ -100,14 +100,6 @@ TEST(each_owner_is_looked_up_once)
 static const char *const zones[] = {"UTC", "UTC-5:45", "UTC+11", "EST5EDT,M3.2.0,M11.1.0",
                                     "AEST-10AEDT,M10.1.0,M4.1.0/3"};
 
-/* Some hours around a change of the clocks may be listed in the other time. */
-static bool is_near_change(time_t when)
-{
-    time_t before = when - 86400, after = when + 86400;
-    struct tm one = *localtime(&before), other = *localtime(&after);
-    return one.tm_gmtoff != other.tm_gmtoff;
-}
-
 TEST_EACH(dates_are_local, COUNT_OF(zones))
 {
     char expected[512];
@@ -120,7 +112,7 @@ TEST_EACH(dates_are_local, COUNT_OF(zones))
         time_t when = (time_t)(i < 3000 ? (i * 1431655 + 86400) % UINT32_MAX
                                         : (uint64_t)now - (i - 3000) * 17777);
         struct stat status = {.st_mode = S_IFREG | 0644, .st_nlink = 1, .st_mtime = when};
-        if (is_near_change(when) || labs((long)(now - when - HALF_YEAR_SECONDS)) < 5) {
+        if (labs((long)(now - when - HALF_YEAR_SECONDS)) < 5) {
             continue;
         }
         expect_line(expected, "-rw-r--r--", "root     root    ", &status, "f");
@@ -128,12 +120,23 @@ TEST_EACH(dates_are_local, COUNT_OF(zones))
     }
 }
 
-/* Without TZ glibc looks at the file for each date. */
-TEST(time_zone_is_named)
+/* In a zone whose clocks changed some thirty days ago: each half hour of the days around it. */
+TEST(change_of_the_clocks)
 {
-    unsetenv("TZ");
+    char expected[512], zone[64];
+    time_t now = time(NULL);
+    int day = gmtime(&now)->tm_yday;
+    snprintf(zone, sizeof(zone), "EST5EDT,%d,%d", (day + 335) % 365, (day + 185) % 365);
+    setenv("TZ", zone, 1);
+    owners_open();
     listing_begin();
-    ck_assert_str_eq(getenv("TZ"), ":/etc/localtime");
+    long first = localtime(&(time_t){now - 33 * 86400})->tm_gmtoff;
+    ck_assert_int_ne(localtime(&(time_t){now - 27 * 86400})->tm_gmtoff, first);
+    for (time_t when = now - 33 * 86400; when < now - 27 * 86400; when += 1800) {
+        struct stat status = {.st_mode = S_IFREG | 0644, .st_nlink = 1, .st_mtime = when};
+        expect_line(expected, "-rw-r--r--", "root     root    ", &status, "f");
+        ck_assert_str_eq(line_of("f", &status), expected);
+    }
 }
 
 TEST(times_beyond_the_protocol)
