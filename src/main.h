@@ -33,7 +33,7 @@ void launcher_environment_wipe(void);
  */
 bool relro_protect(void);
 
-/* The two steps of relro_protect(), for its test. */
+/* What relro_protect() looks for, for its test. */
 
 struct relro_range {
     uintptr_t start; /* the address in the program's headers */
@@ -41,11 +41,5 @@ struct relro_range {
 };
 
 struct relro_range relro_range(const ElfW(Phdr) * headers, size_t count, size_t page_bytes);
-
-/* Finds the load bias: the distance between the program's addresses in memory and in its headers.
- * `headers` is the program's own table in memory. PT_PHDR has the table's address in the headers;
- * without PT_PHDR the table follows the ELF header at the start of the file. Returns false if
- * neither is there, or if the bias is not a multiple of `page_bytes`. */
-bool relro_bias(uintptr_t *bias, const ElfW(Phdr) * headers, size_t count, size_t page_bytes);
 
 #endif

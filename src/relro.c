@@ -32,41 +32,21 @@ struct relro_range relro_range(const ElfW(Phdr) * headers, size_t count, size_t 
     return (struct relro_range){0};
 }
 
-bool relro_bias(uintptr_t *bias, const ElfW(Phdr) * headers, size_t count, size_t page_bytes)
+static int protect(struct dl_phdr_info *program, size_t bytes, void *is_protected)
 {
-    bool found = false;
-    *bias = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (headers[i].p_type == PT_PHDR) {
-            *bias = (uintptr_t)headers - headers[i].p_vaddr;
-            return *bias % page_bytes == 0;
-        }
-        if (headers[i].p_type == PT_LOAD && headers[i].p_offset == 0) {
-            *bias = (uintptr_t)headers - sizeof(ElfW(Ehdr)) - headers[i].p_vaddr;
-            found = *bias % page_bytes == 0;
-        }
-    }
-    return found;
+    struct relro_range range =
+        relro_range(program->dlpi_phdr, program->dlpi_phnum, getauxval(AT_PAGESZ));
+    (void)bytes;
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): dl_iterate_phdr(3) has addresses as numbers. */
+    void *start = (void *)(program->dlpi_addr + range.start);
+    *(bool *)is_protected = range.bytes == 0 || mprotect(start, range.bytes, PROT_READ) == 0;
+    return 1; /* the program comes first, and its libraries are the loader's */
 }
 
 bool relro_protect(void)
 {
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): getauxval(3) has addresses as numbers. */
-    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
-    size_t count = getauxval(AT_PHNUM);
-    size_t page_bytes = getauxval(AT_PAGESZ);
-    uintptr_t bias;
+    bool is_protected = false;
     errno = ENOEXEC;
-    if (headers == NULL || page_bytes == 0) {
-        return false;
-    }
-    struct relro_range range = relro_range(headers, count, page_bytes);
-    if (range.bytes == 0) {
-        return true;
-    }
-    if (!relro_bias(&bias, headers, count, page_bytes)) {
-        return false;
-    }
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): so has the program's header. */
-    return mprotect((void *)(bias + range.start), range.bytes, PROT_READ) == 0;
+    dl_iterate_phdr(protect, &is_protected);
+    return is_protected;
 }
