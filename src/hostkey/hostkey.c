@@ -52,12 +52,6 @@ const struct hostkey_file hostkey_secret_file = {
     .mode = 0600,
 };
 
-static enum hostkey_state state_of_error(enum hostkey_fault *fault)
-{
-    *fault = hostkey_error();
-    return errno == ENOENT ? HOSTKEY_MISSING : HOSTKEY_FAILED;
-}
-
 static enum hostkey_fault judge_file(const struct stat *found, mode_t forbidden)
 {
     if (!S_ISREG(found->st_mode)) {
@@ -90,47 +84,40 @@ static int read_exactly(int fd, uint8_t *out, size_t bytes)
     return 0;
 }
 
-enum hostkey_state hostkey_read(int fd, mode_t forbidden, void *out, size_t room, size_t *count,
-                                enum hostkey_fault *fault)
+enum hostkey_fault hostkey_read(int fd, mode_t forbidden, void *out, size_t room, size_t *count)
 {
     struct stat found;
     *count = 0;
     if (fstat(fd, &found) != 0) {
-        return state_of_error(fault);
+        return hostkey_error();
     }
-    *fault = judge_file(&found, forbidden);
-    if (*fault != FAULT_NONE) {
-        return HOSTKEY_UNSAFE;
-    }
-    if (found.st_size > (off_t)room) {
-        *fault = FAULT_TOO_LONG;
-        return HOSTKEY_DAMAGED;
+    enum hostkey_fault fault = judge_file(&found, forbidden);
+    if (fault != FAULT_NONE || found.st_size > (off_t)room) {
+        return fault != FAULT_NONE ? fault : FAULT_TOO_LONG;
     }
     if (read_exactly(fd, out, (size_t)found.st_size) != 0) {
         sodium_memzero(out, (size_t)found.st_size);
-        return state_of_error(fault);
+        return hostkey_error();
     }
     *count = (size_t)found.st_size;
-    return HOSTKEY_GOOD;
+    return FAULT_NONE;
 }
 
-enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out,
-                                     enum hostkey_fault *fault)
+enum hostkey_fault hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out)
 {
     size_t count;
     int fd = lease_open(directory, file->name);
     memset(out, 0, file->bytes);
     if (fd < 0) {
-        return state_of_error(fault);
+        return hostkey_error();
     }
-    enum hostkey_state state = hostkey_read(fd, file->forbidden, out, file->bytes, &count, fault);
-    if (state == HOSTKEY_DAMAGED || (state == HOSTKEY_GOOD && count != file->bytes)) {
+    enum hostkey_fault fault = hostkey_read(fd, file->forbidden, out, file->bytes, &count);
+    if (fault == FAULT_TOO_LONG || (fault == FAULT_NONE && count != file->bytes)) {
         sodium_memzero(out, count);
-        *fault = file->bytes == 64 ? FAULT_NOT_64_BYTES : FAULT_NOT_32_BYTES;
-        state = HOSTKEY_DAMAGED;
+        fault = file->bytes == 64 ? FAULT_NOT_64_BYTES : FAULT_NOT_32_BYTES;
     }
     close(fd);
-    return state;
+    return fault;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
@@ -165,12 +152,6 @@ const uint8_t *hostkey_k_s(const struct hostkey *key, bool certified,
     hostkey_blob(blob, key->first.public_key);
     *k_s_bytes = HOSTKEY_BLOB_BYTES;
     return blob;
-}
-
-const uint8_t *hostkey_bound(const struct hostkey *key, uint8_t blob[static HOSTKEY_BLOB_BYTES],
-                             size_t *k_s_bytes)
-{
-    return hostkey_k_s(key, key->bound_to_certificate, blob, k_s_bytes);
 }
 
 void hostkey_fingerprint(char out[static FINGERPRINT_BYTES], const uint8_t public_key[static 32])

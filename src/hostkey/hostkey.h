@@ -84,11 +84,9 @@ int hostkey_make(const char *keydir, const struct hostkey_pair *import,
 void hostkey_blob(uint8_t out[static HOSTKEY_BLOB_BYTES], const uint8_t public_key[static 32]);
 
 /* K_S as the client takes it: the certificate, or the first key's blob, which is written to `blob`.
- * For publickey-hostbound-v00@openssh.com it is that of the first key exchange. */
+ */
 const uint8_t *hostkey_k_s(const struct hostkey *key, bool certified,
                            uint8_t blob[static HOSTKEY_BLOB_BYTES], size_t *k_s_bytes);
-const uint8_t *hostkey_bound(const struct hostkey *key, uint8_t blob[static HOSTKEY_BLOB_BYTES],
-                             size_t *k_s_bytes);
 
 /* The fingerprint of that blob. */
 void hostkey_fingerprint(char out[static FINGERPRINT_BYTES], const uint8_t public_key[static 32]);

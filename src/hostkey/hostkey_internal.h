@@ -66,6 +66,12 @@ const char *hostkey_words(enum hostkey_fault fault);
 /* The fault of a call that failed with errno. */
 enum hostkey_fault hostkey_error(void);
 
+/* True of a file that is not regular, or has the wrong owner or mode. */
+static inline bool hostkey_is_unsafe(enum hostkey_fault fault)
+{
+    return fault >= FAULT_NOT_REGULAR && fault <= FAULT_PUBLIC_MODE;
+}
+
 /* As log_advised(), with the words and the remedy. */
 void hostkey_log_fault(const char *what, const char *path, enum hostkey_fault fault);
 
@@ -85,28 +91,16 @@ struct hostkey_file {
 extern const struct hostkey_file hostkey_public_file;
 extern const struct hostkey_file hostkey_secret_file;
 
-enum hostkey_state {
-    HOSTKEY_GOOD,
-    HOSTKEY_MISSING,
-    HOSTKEY_DAMAGED, /* of a wrong size, or its contents are wrong */
-    HOSTKEY_UNSAFE,  /* not a regular file, or one with the wrong owner or mode */
-    HOSTKEY_FAILED,  /* a system call failed; errno says why */
-};
+/* Both return FAULT_NONE, or what is wrong; then what was read is wiped. */
 
-/*
- * Reads one file of the key directory open as `directory` into `out`, which has room for
- * file->bytes. *fault says what is wrong. On anything but HOSTKEY_GOOD `out` is wiped.
- */
-enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out,
-                                     enum hostkey_fault *fault);
+/* Reads one file of the key directory open as `directory` into `out`, which has room for
+ * file->bytes. */
+enum hostkey_fault hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out);
 
-/*
- * Reads the file open as `fd` from its start, at most `room` bytes; none of the bits in `forbidden`
- * may be set in its mode. With a read bit among them it is a secret. *fault as above, and
- * FAULT_NONE on HOSTKEY_GOOD; on anything else what was read is wiped, and *count is 0.
+/* Reads the file open as `fd` from its start, at most `room` bytes; none of the bits in `forbidden`
+ * may be set in its mode. With a read bit among them it is a secret. After a failure *count is 0.
  */
-enum hostkey_state hostkey_read(int fd, mode_t forbidden, void *out, size_t room, size_t *count,
-                                enum hostkey_fault *fault);
+enum hostkey_fault hostkey_read(int fd, mode_t forbidden, void *out, size_t room, size_t *count);
 
 /* Derives the public key from the secret key's seed. True if the copy in the last 32 bytes of the
  * secret key is the same. */

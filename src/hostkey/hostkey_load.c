@@ -81,11 +81,10 @@ static bool has_pair(const struct origin *directory)
 }
 
 /* Logs a key that can't be used. The exit code is 100 if the administrator can correct it, 111 if
- * the system failed; after HOSTKEY_FAILED errno decides. */
-static int refuse(const char *path, enum hostkey_state state, enum hostkey_fault fault, int *status)
+ * the system failed; after a failed call errno decides. */
+static int refuse(const char *path, enum hostkey_fault fault, int *status)
 {
-    bool given_wrong =
-        state != HOSTKEY_FAILED || errno == EACCES || errno == EPERM || errno == ELOOP;
+    bool given_wrong = fault != FAULT_ERROR || errno == EPERM || errno == ELOOP;
     *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
     hostkey_log_fault("host key", path, fault);
     return -1;
@@ -93,20 +92,19 @@ static int refuse(const char *path, enum hostkey_state state, enum hostkey_fault
 
 /* ---- tinysshd's pair ------------------------------------------------------------------------- */
 
-static int refuse_in(const struct origin *directory, const struct hostkey_file *file,
-                     enum hostkey_state state, enum hostkey_fault fault, int *status)
+/* Returns 0 if nothing is wrong with the file. */
+static int judge(const struct origin *directory, const struct hostkey_file *file,
+                 enum hostkey_fault fault, int *status)
 {
     char path[LIMIT_PATH_BYTES];
     snprintf(path, sizeof(path), "%s/%s", directory->name, file->name);
-    return refuse(path, state, fault, status);
+    return fault == FAULT_NONE ? 0 : refuse(path, fault, status);
 }
 
 static int read_or_log(const struct origin *directory, const struct hostkey_file *file,
                        uint8_t *out, int *status)
 {
-    enum hostkey_fault fault;
-    enum hostkey_state state = hostkey_read_file(directory->fd, file, out, &fault);
-    return state == HOSTKEY_GOOD ? 0 : refuse_in(directory, file, state, fault, status);
+    return judge(directory, file, hostkey_read_file(directory->fd, file, out), status);
 }
 
 static int load_pair(struct hostkey_pair *pair, const struct origin *directory, bool only_public,
@@ -121,14 +119,10 @@ static int load_pair(struct hostkey_pair *pair, const struct origin *directory, 
         return -1;
     }
     if (!hostkey_derive(derived, pair->secret_key)) {
-        return refuse_in(directory, &hostkey_secret_file, HOSTKEY_DAMAGED, FAULT_TWO_HALVES,
-                         status);
+        return judge(directory, &hostkey_secret_file, FAULT_TWO_HALVES, status);
     }
-    if (memcmp(derived, pair->public_key, sizeof(derived)) != 0) {
-        return refuse_in(directory, &hostkey_public_file, HOSTKEY_DAMAGED, FAULT_OTHER_PUBLIC,
-                         status);
-    }
-    return 0;
+    bool same = memcmp(derived, pair->public_key, sizeof(derived)) == 0;
+    return judge(directory, &hostkey_public_file, same ? FAULT_NONE : FAULT_OTHER_PUBLIC, status);
 }
 
 /* ---- an OpenSSH key -------------------------------------------------------------------------- */
@@ -141,18 +135,15 @@ static int load_openssh(struct hostkey_pair *pair, const struct origin *file, bo
 {
     char text[OPENSSH_KEY_FILE_BYTES];
     size_t count;
-    enum hostkey_fault fault;
-    enum hostkey_state state =
-        hostkey_read(file->fd, file->forbidden, text, sizeof(text), &count, &fault);
-    enum hostkey_fault unsafe = fault;
-    if (state == HOSTKEY_GOOD ||
-        (state == HOSTKEY_UNSAFE &&
-         hostkey_read(file->fd, 0, text, sizeof(text), &count, &fault) == HOSTKEY_GOOD)) {
+    enum hostkey_fault unsafe = hostkey_read(file->fd, file->forbidden, text, sizeof(text), &count);
+    enum hostkey_fault fault =
+        hostkey_is_unsafe(unsafe) ? hostkey_read(file->fd, 0, text, sizeof(text), &count) : unsafe;
+    if (fault == FAULT_NONE) {
         fault = is_public ? openssh_key_parse_public(pair->public_key, text, count)
                           : openssh_key_parse(pair, text, count);
     }
     fault = fault != FAULT_NONE ? fault : unsafe;
-    int result = fault == FAULT_NONE ? 0 : refuse(file->name, state, fault, status);
+    int result = fault == FAULT_NONE ? 0 : refuse(file->name, fault, status);
     sodium_memzero(text, count);
     return result;
 }
@@ -167,7 +158,7 @@ static int load_beside(struct hostkey_pair *pair, const struct origin *file, int
     }
     if (beside.fd < 0) {
         errno = EACCES;
-        return refuse(file->name, HOSTKEY_MISSING, FAULT_NO_RIGHT, status);
+        return refuse(file->name, FAULT_NO_RIGHT, status);
     }
     int result = load_openssh(pair, &beside, true, status);
     close(beside.fd);
@@ -181,10 +172,8 @@ static int load_openssh_in(struct hostkey_pair *pair, const struct origin *direc
     snprintf(file.path, sizeof(file.path), "%s/" OPENSSH_NAME, directory->name);
     file.fd = lease_open(directory->fd, OPENSSH_NAME);
     if (file.fd < 0) {
-        return only_public && errno == EACCES
-                   ? load_beside(pair, &file, status)
-                   : refuse(file.name, only_public ? HOSTKEY_MISSING : HOSTKEY_FAILED,
-                            hostkey_error(), status);
+        return only_public && errno == EACCES ? load_beside(pair, &file, status)
+                                              : refuse(file.name, hostkey_error(), status);
     }
     int result = load_openssh(pair, &file, false, status);
     close(file.fd);
@@ -203,7 +192,6 @@ static void load_certificate(struct hostkey *key, int directory, const char *nam
 {
     char text[HOST_CERTIFICATE_FILE_BYTES];
     size_t count;
-    enum hostkey_fault fault;
     int fd = lease_open(directory, name);
     if (fd < 0) {
         if (errno != ENOENT) {
@@ -211,7 +199,7 @@ static void load_certificate(struct hostkey *key, int directory, const char *nam
         }
         return;
     }
-    hostkey_read(fd, FORBIDDEN_OF_PUBLIC, text, sizeof(text), &count, &fault);
+    enum hostkey_fault fault = hostkey_read(fd, FORBIDDEN_OF_PUBLIC, text, sizeof(text), &count);
     const char *reason = fault != FAULT_NONE
                              ? hostkey_words(fault)
                              : host_certificate_parse(key->certificate, &key->certificate_bytes,

@@ -73,18 +73,17 @@ static int write_or_log(const struct finding *finding, const struct hostkey_file
 
 /* Reads a file. Fails if it needs an administrator: if it is neither good, missing nor damaged. */
 static int examine_file(const struct finding *finding, const struct hostkey_file *file,
-                        uint8_t *out, enum hostkey_state *state)
+                        uint8_t *out, enum hostkey_fault *fault)
 {
-    enum hostkey_fault fault;
-    *state = hostkey_read_file(finding->directory, file, out, &fault);
-    bool needs_administrator = *state == HOSTKEY_UNSAFE || *state == HOSTKEY_FAILED;
-    return needs_administrator ? give_up(finding, "host key", file, hostkey_words(fault)) : 0;
+    *fault = hostkey_read_file(finding->directory, file, out);
+    bool needs_administrator =
+        hostkey_is_unsafe(*fault) || *fault == FAULT_ERROR || *fault == FAULT_NO_RIGHT;
+    return needs_administrator ? give_up(finding, "host key", file, hostkey_words(*fault)) : 0;
 }
 
 static int look_at_pair(struct finding *finding)
 {
-    enum hostkey_state secret;
-    enum hostkey_state public;
+    enum hostkey_fault secret, public;
     uint8_t public_key[32]; /* as its file has it */
     struct hostkey_pair *pair = &finding->pair;
     const struct hostkey_pair *import = finding->import;
@@ -93,11 +92,11 @@ static int look_at_pair(struct finding *finding)
         return -1;
     }
     finding->secret_good =
-        secret == HOSTKEY_GOOD && hostkey_derive(pair->public_key, pair->secret_key);
-    bool nothing_there = secret == HOSTKEY_MISSING && public == HOSTKEY_MISSING;
+        secret == FAULT_NONE && hostkey_derive(pair->public_key, pair->secret_key);
+    bool nothing_there = secret == FAULT_NO_FILE && public == FAULT_NO_FILE;
     bool is_lost = !finding->secret_good && import == NULL;
     finding->change = nothing_there ? HOSTKEY_MADE : is_lost ? HOSTKEY_REPLACED : HOSTKEY_REPAIRED;
-    if (finding->secret_good && public == HOSTKEY_GOOD &&
+    if (finding->secret_good && public == FAULT_NONE &&
         memcmp(pair->public_key, public_key, sizeof(public_key)) == 0) {
         finding->change = HOSTKEY_KEPT;
     }

@@ -126,7 +126,8 @@ size_t sign_login_data(uint8_t out[static SIGN_LOGIN_BYTES], const struct login 
     writer_string(&writer, blob, request->blob_bytes);
     if (request->hostbound) {
         size_t k_s_bytes;
-        const uint8_t *k_s = hostkey_bound(login->hostkey, host_blob, &k_s_bytes);
+        const uint8_t *k_s = hostkey_k_s(login->hostkey, login->hostkey->bound_to_certificate,
+                                         host_blob, &k_s_bytes);
         writer_string(&writer, k_s, k_s_bytes);
     }
     return writer_failed(&writer) ? 0 : writer.used;
