@@ -38,17 +38,6 @@ static bool check_hostkey(struct log_line *line, struct hostkey *key, const stru
     return true;
 }
 
-/* Without its banner a login would still work. */
-static bool check_banner(const char *path)
-{
-    static struct banner banner;
-    const char *wrong = path != NULL ? banner_read(&banner, path) : NULL;
-    if (wrong != NULL) {
-        log_advised("no banner", path, wrong, "put such a text there, or leave out -b");
-    }
-    return wrong == NULL;
-}
-
 /* In a child, so that this process stays outside the sandbox. */
 static bool check_sandbox(const struct options *options, const struct identity *identity)
 {
@@ -317,6 +306,7 @@ int check_run(const struct options *options)
     static struct peer peer;
     static struct login login;
     static struct identity identity;
+    static struct banner banner;
     identity = identity_find();
     login.options = options;
     login.peer = &peer;
@@ -340,7 +330,7 @@ int check_run(const struct options *options)
     log_begin(&line, "check"); /* for the end */
     bool good = check_hostkey(&line, login.hostkey, options);
     good = check_sandbox(options, &identity) && good;
-    bool shown = check_banner(options->banner);
+    bool shown = options_banner(&banner, options);
     if (geteuid() == 0 && identity.shared) {
         log_advised("user wrensshd", NULL, "is missing: the user nobody takes its place",
                     "useradd -rUMd /nonexistent -s /bin/false wrensshd");

@@ -155,17 +155,6 @@ static bool make_connection_nonblocking(const struct stat files[static STANDARD_
     return make_nonblocking(STDIN_FILENO) && (one_socket || make_nonblocking(STDOUT_FILENO));
 }
 
-/* An unusable banner must lock nobody out. */
-static const struct banner *read_banner(const char *path)
-{
-    static struct banner banner;
-    const char *wrong = path != NULL ? banner_read(&banner, path) : NULL;
-    if (wrong != NULL) {
-        log_trouble("no banner", path, wrong);
-    }
-    return &banner;
-}
-
 /* The network process, from fork to exit. */
 static void serve(const struct options *options, const struct banner *banner,
                   const struct peer *peer, const struct identity *identity,
@@ -250,6 +239,7 @@ static int monitor(struct monitor_setup *setup, const int sessions[2])
 /* Forks the network process, and becomes the monitor. */
 static int fork_processes(const struct options *options, const struct peer *peer)
 {
+    static struct banner banner;
     int monitors[2];
     int sessions[2];
     const struct identity identity = identity_find();
@@ -266,7 +256,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
         return 0;
     }
     launcher_environment_wipe(); /* admission needs XDG_RUNTIME_DIR */
-    const struct banner *banner = read_banner(options->banner);
+    options_banner(&banner, options);
     pid_t network = fork();
     if (network < 0) {
         return trouble("fork");
@@ -275,7 +265,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
     if (network == 0) {
         /* The sandbox closes all descriptors that are not the network process's. */
         set_sockets();
-        serve(options, banner, peer, admission.uid == 0 ? &identity : NULL, cookie);
+        serve(options, &banner, peer, admission.uid == 0 ? &identity : NULL, cookie);
         _exit(0);
     }
     struct monitor_setup setup = {.options = options,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base.h"
+#include "log.h"
 #include "tools.h"
 
 /* The seconds of a hundred days. */
@@ -130,11 +130,8 @@ static int take_server_flag(struct options *options, const struct flags *flags, 
         return add_value(options->groups, LIMIT_ALLOWED_GROUPS, flags, "too many groups");
     case 'a':
         return add_value(options->authkeys, LIMIT_KEY_FILES - 1, flags, "too many files of keys");
-    case FLAGS_PAGE:
-        *flags->status = tool_print(flags->value);
-        return -1;
     default:
-        return flags_refuse_letter(flags, flag);
+        return tool_answer(flags, flag);
     }
 }
 
@@ -241,4 +238,14 @@ int options_parse(struct options *options, char **argv, int *status)
         }
     }
     return check_whole(options, &flags);
+}
+
+bool options_banner(struct banner *banner, const struct options *options)
+{
+    const char *path = options->banner;
+    const char *wrong = path != NULL ? banner_read(banner, path) : NULL;
+    if (wrong != NULL) {
+        log_advised("no banner", path, wrong, "put such a text there, or leave out -b");
+    }
+    return wrong == NULL;
 }

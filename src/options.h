@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base.h"
 #include "grant.h"
 #include "limit.h"
 
@@ -49,6 +50,10 @@ struct options {
  * sets *status to the exit code (0 or EXIT_USAGE) and returns -1.
  */
 int options_parse(struct options *options, char **argv, int *status);
+
+/* Reads the banner of -b, if there is one. One that can't be used is logged, and locks nobody out:
+ * then returns false. */
+bool options_banner(struct banner *banner, const struct options *options);
 
 /* ---- the check of -T, check.c ---------------------------------------------------------------- */
 

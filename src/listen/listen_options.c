@@ -1,7 +1,6 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "base.h"
 #include "limit_slots.h"
 #include "listen.h"
 #include "log.h"
@@ -85,15 +84,11 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     unsigned slots = limit_slots(memory_bytes);
     clients->limit = limit_connections(slots);
     while ((flag = flags_next(&flags)) != FLAGS_END) {
-        if (flag == FLAGS_PAGE) {
-            *status = tool_print(flags.value);
-            return -1;
-        }
         if (!take_listen_flag(listener, &flags, flag)) {
             return flag > 0 || flag == FLAGS_WRONG
                        ? flags_refuse(&flags, texts_at(wrong_values, INDEX_IN(known, flags.row)),
                                       NULL)
-                       : flags_refuse_letter(&flags, flag);
+                       : tool_answer(&flags, flag);
         }
     }
     const char *wrong = read_operands(listener, flags.rest);

@@ -9,7 +9,6 @@
 #include <strings.h>
 #include <syslog.h>
 
-#include "base.h"
 #include "tools.h"
 
 /* The rows, in the order of the help; the usage, below, has another. */
@@ -171,11 +170,8 @@ static int take_sftp_flag(struct sftp_options *options, const struct flags *flag
         return parse_facility(options, flags);
     case 'Q':
         return print_requests(flags);
-    case FLAGS_PAGE:
-        *flags->status = tool_print(flags->value);
-        return -1;
     default:
-        return flags_refuse_letter(flags, flag);
+        return tool_answer(flags, flag);
     }
 }
 

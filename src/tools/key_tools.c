@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base.h"
 #include "hostkey.h"
 #include "log.h"
 #include "tools.h"
@@ -32,12 +31,8 @@ static int read_arguments(struct flags *flags, struct key_tool *tool)
 {
     log_name(flags->name);
     int flag = flags_next(flags);
-    if (flag == FLAGS_PAGE) {
-        *flags->status = tool_print(flags->value);
-        return -1;
-    }
     if (flag != FLAGS_END) {
-        return flags_refuse_letter(flags, flag);
+        return tool_answer(flags, flag);
     }
     tool->keydir = flags->rest[0];
     if (tool->keydir == NULL) {

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base.h"
 #include "log.h"
 
 int tool_printed(int result)
@@ -16,7 +15,11 @@ int tool_printed(int result)
     return result < 0 ? EXIT_TROUBLE : 0;
 }
 
-int tool_print(const char *text)
+int tool_answer(const struct flags *flags, int returned)
 {
-    return tool_printed(dprintf(STDOUT_FILENO, "%s", text));
+    if (returned != FLAGS_PAGE) {
+        return flags_refuse_letter(flags, returned);
+    }
+    *flags->status = tool_printed(dprintf(STDOUT_FILENO, "%s", flags->value));
+    return -1;
 }

@@ -5,6 +5,8 @@
 #ifndef WREN_TOOLS_H
 #define WREN_TOOLS_H
 
+#include "base.h"
+
 /* Each returns the exit code: 0; EXIT_USAGE for a wrong command line, or a wrong file that it
  * names; EXIT_TROUBLE for other failures, such as a failed write to stdout. Trick: own frame; in
  * main()'s it would lie above the stack of each process of a connection. */
@@ -17,10 +19,12 @@ __attribute__((noinline)) int makekey_main(char **argv);
  * does; or with -r an SSHFP record, as ssh-keygen -r does. */
 __attribute__((noinline)) int printkey_main(char **argv);
 
-/* Writes a text to stdout. Returns 0, or EXIT_TROUBLE after logging the error. */
-int tool_print(const char *text);
+/* Answers any FLAGS_* of flags_next() but FLAGS_END: prints the page, or refuses the letter.
+ * Returns -1, with the exit code in *flags->status. */
+int tool_answer(const struct flags *flags, int returned);
 
-/* The same for what dprintf(3) to stdout has returned. */
+/* For what dprintf(3) to stdout has returned. Returns 0, or EXIT_TROUBLE after logging the error.
+ */
 int tool_printed(int result);
 
 #endif
