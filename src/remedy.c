@@ -146,7 +146,6 @@ static void check_jail(const char *command, const struct account *account)
     char words[LIMIT_FORCED_COMMAND_BYTES];
     char path[LIMIT_PATH_BYTES];
     char pattern[LIMIT_PATH_BYTES];
-    struct log_line line;
     struct stat found;
     snprintf(words, sizeof(words), "%.*s", LIMIT_FORCED_COMMAND_BYTES - 1, command);
     const char *jail = grant_is_sftp(words) ? find_jail(words) : NULL;
@@ -162,13 +161,8 @@ static void check_jail(const char *command, const struct account *account)
                                          : strerror(ENOTDIR);
     }
     if (wrong != NULL) {
-        log_begin(&line, "trouble");
-        log_text(&line, "what", "folder of -j");
-        log_text(&line, "path", path);
-        log_text(&line, "reason", wrong);
-        add_remedy(&line, is_in_home(path, account) ? "the user can make it" : "mkdir -p ", "",
-                   path);
-        log_end(&line, LOG_TROUBLE);
+        log_advised("folder of -j", path, wrong,
+                    is_in_home(path, account) ? "the user can make it" : "mkdir -p ");
     }
 }
 
