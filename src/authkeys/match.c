@@ -28,19 +28,13 @@ static bool read_address(struct network *network, const char *text, size_t count
     return read;
 }
 
-static bool bit_of(const struct network *network, unsigned bit)
-{
-    return (network->address.s6_addr[bit / 8] >> (7 - bit % 8) & 1) != 0;
-}
-
-static bool has_host_bits(const struct network *network)
+/* True if the address, without the bits after the network's prefix, is the network's. */
+static bool has_prefix(struct in6_addr address, const struct network *network)
 {
     for (unsigned bit = network->prefix; bit < ADDRESS_BITS; bit++) {
-        if (bit_of(network, bit)) {
-            return true;
-        }
+        address.s6_addr[bit / 8] &= (uint8_t) ~(0x80 >> bit % 8);
     }
-    return false;
+    return memcmp(&address, &network->address, sizeof(address)) == 0;
 }
 
 enum entry {
@@ -70,21 +64,14 @@ static enum entry read_network(struct network *network, const struct reader *ent
     if (network->prefix < (is_ipv4 ? IPV4_PREFIX : 0U) || network->prefix > ADDRESS_BITS) {
         return BROKEN;
     }
-    return has_host_bits(network) ? BROKEN : NETWORK;
+    return has_prefix(network->address, network) ? NETWORK : BROKEN; /* no bit after the prefix */
 }
 
 static bool is_within(const struct network *address, const struct network *network)
 {
-    if (address->prefix == 0 ||
-        address_is_ipv4(&address->address) != address_is_ipv4(&network->address)) {
-        return false;
-    }
-    for (unsigned bit = 0; bit < network->prefix; bit++) {
-        if (bit_of(address, bit) != bit_of(network, bit)) {
-            return false;
-        }
-    }
-    return true;
+    return address->prefix != 0 &&
+           address_is_ipv4(&address->address) == address_is_ipv4(&network->address) &&
+           has_prefix(address->address, network);
 }
 
 /* Reads the client's address without its zone. `prefix` is 0 if the client has none. */
