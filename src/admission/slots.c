@@ -1,6 +1,5 @@
 #include "table.h"
 
-#include <arpa/inet.h>
 #include <endian.h>
 #include <string.h>
 #include <sys/param.h>
@@ -27,23 +26,19 @@ static uint64_t network_of(uint32_t kind, uint32_t number)
 
 static struct source source_of_ip(const char *text)
 {
-    char plain[INET6_ADDRSTRLEN] = "";
-    struct in_addr v4;
-    uint64_t v6[2] = {0};
-    memcpy(plain, text, MIN(strcspn(text, "%"), sizeof(plain) - 1));
-    if (inet_pton(AF_INET, plain, &v4) == 1) {
-        uint32_t number = ntohl(v4.s_addr);
-        bool local = number >> 24 == LOOPBACK_V4 >> 24;
-        return (struct source){network_of(KIND_IPV4, local ? LOOPBACK_V4 : number), 0};
+    struct in6_addr address = {.s6_addr = {0}};
+    uint64_t halves[2];
+    address_read(&address, text, strcspn(text, "%"));
+    memcpy(halves, &address, sizeof(halves));
+    struct source source = {be64toh(halves[0]), be64toh(halves[1])};
+    const uint32_t number = (uint32_t)source.host;
+    bool is_ipv4 =
+        address_is_ipv4(&address) || (source.network == NAT64 && source.host >> KIND_BITS == 0);
+    if (is_ipv4 && number >> 24 != LOOPBACK_V4 >> 24) {
+        return (struct source){network_of(KIND_IPV4, number), 0};
     }
-    inet_pton(AF_INET6, plain, v6);
-    struct source source = {be64toh(v6[0]), be64toh(v6[1])};
     if (source.network == 0) {
         return (struct source){network_of(KIND_IPV4, LOOPBACK_V4), 0};
-    }
-    if (source.network == NAT64 && source.host >> KIND_BITS == 0 &&
-        source.host >> 24 != LOOPBACK_V4 >> 24) {
-        return (struct source){network_of(KIND_IPV4, (uint32_t)source.host), 0};
     }
     if (source.network == LINK_LOCAL) { /* a network of its own for each machine of the link */
         source.network |= source.host & LINK_LOCAL_HOST;
