@@ -8,11 +8,9 @@
 #include "wire.h"
 
 struct search {
-    const struct authkeys_query *query;
-    const struct account *account;
+    struct authkeys_case given;
     const struct authkeys_files *files;
     struct authkeys_verdict *verdict;
-    bool is_certificate;
     struct certificate certificate;
     struct key_text key;
     struct key_text authority; /* of the certificate */
@@ -104,10 +102,11 @@ enum authkeys_reason authkeys_judge_line(struct grant *grant,
 /* True, with the reason, if the file of -R revokes the key. */
 static bool is_revoked(struct search *search)
 {
-    const struct revoked_offer offer = {
-        .key = &search->key,
-        .authority = search->is_certificate ? &search->authority : NULL,
-        .certificate = search->is_certificate ? &search->certificate : NULL};
+    const struct certificate *certificate = search->given.certificate;
+    const struct revoked_offer offer = {.key = &search->key,
+                                        .authority =
+                                            certificate != NULL ? &search->authority : NULL,
+                                        .certificate = certificate};
     memset(search->verdict->option, 0, sizeof(search->verdict->option));
     return authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
 }
@@ -116,18 +115,13 @@ static bool is_revoked(struct search *search)
  * unless the key is revoked. A list of revoked keys may be long. It is read last, so that the time
  * reveals nothing of a user's file. Otherwise the verdict keeps the first refusing line's reason,
  * with its wrong option. */
-static bool accept_line(struct search *search, bool of_admins)
+static bool accept_line(struct search *search)
 {
     struct authkeys_verdict *verdict = search->verdict;
     struct grant grant = verdict->grant;
     char option[AUTHKEYS_OPTION_BYTES] = "";
-    const struct authkeys_case given = {
-        .query = search->query,
-        .account = search->account,
-        .certificate = search->is_certificate ? &search->certificate : NULL,
-        .of_admins = of_admins,
-    };
-    enum authkeys_reason reason = authkeys_judge_line(&grant, option, search->line.options, &given);
+    enum authkeys_reason reason =
+        authkeys_judge_line(&grant, option, search->line.options, &search->given);
     if (reason == AUTHKEYS_LISTED) {
         if (is_revoked(search)) {
             return true;
@@ -155,7 +149,7 @@ static void describe_key(struct search *search, const struct key *key)
 /* Reads the key. False, with the reason, if it is malformed. */
 static bool read_offer(struct search *search)
 {
-    const struct authkeys_query *query = search->query;
+    const struct authkeys_query *query = search->given.query;
     bool sk = query->key_type == IPC_KEY_SK_ED25519;
     struct key key;
     search->read = true;
@@ -171,7 +165,7 @@ static bool read_offer(struct search *search)
 /* The same for a certificate. */
 static bool read_certificate(struct search *search)
 {
-    const struct authkeys_query *query = search->query;
+    const struct authkeys_query *query = search->given.query;
     struct authkeys_verdict *verdict = search->verdict;
     struct grant *grant = &verdict->grant;
     struct certificate *certificate = &search->certificate;
@@ -214,10 +208,12 @@ static void note_authority(struct search *search)
 /* True if the search is over. A certificate is read at the first line that names an authority. */
 static bool search_file(struct search *search, const struct authkeys_file *file, bool of_admins)
 {
+    const bool is_certificate = search->given.certificate != NULL;
+    search->given.of_admins = of_admins;
     search->path = file->path;
     lines_init(search->lines, file->fd);
     while (next_line(search)) {
-        if (search->is_certificate &&
+        if (is_certificate &&
             (of_admins || authkeys_options_name_authority(search->line.options))) {
             if (!search->read && !read_certificate(search)) {
                 return true;
@@ -227,10 +223,9 @@ static bool search_file(struct search *search, const struct authkeys_file *file,
         if (!search->read) {
             continue;
         }
-        if (!key_line_lists(&search->line,
-                            search->is_certificate ? &search->authority : &search->key)) {
+        if (!key_line_lists(&search->line, is_certificate ? &search->authority : &search->key)) {
             note_fault(search, key_line_fault(&search->line));
-        } else if (accept_line(search, of_admins)) {
+        } else if (accept_line(search)) {
             return true;
         }
     }
@@ -279,15 +274,15 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
 {
     static struct lines lines; /* the stack would have all its pages written */
     struct search search = {
-        .query = query,
-        .account = account,
+        .given = {.query = query, .account = account},
         .files = files,
         .verdict = verdict,
         .lines = &lines,
-        .is_certificate = ssh_key_type_is_certificate(query->key_type),
     };
+    bool is_certificate = ssh_key_type_is_certificate(query->key_type);
+    search.given.certificate = is_certificate ? &search.certificate : NULL;
     memset(verdict, 0, sizeof(*verdict));
-    bool over = search.is_certificate ? search_admins(&search) : !read_offer(&search);
+    bool over = is_certificate ? search_admins(&search) : !read_offer(&search);
     if (!over && !search_users(&search) && !search.settled && search.other_line != 0 &&
         !search.has_authority) {
         authkeys_set_reason(verdict, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);
