@@ -177,16 +177,14 @@ static int two_digits(const char *text)
     return (text[0] - '0') * 10 + text[1] - '0';
 }
 
-/* mktime() would take the 31st of February for a day of March. */
+/* False for the 31st of February, which timegm() and mktime() take for a day of March. */
 static bool is_calendar(const struct tm *time)
 {
-    static const int days[12] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    unsigned year = (unsigned)time->tm_year + 1900;
-    bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    return time->tm_mon >= 0 && time->tm_mon <= 11 && time->tm_mday >= 1 &&
-           time->tm_mday <= days[time->tm_mon] &&
-           (leap || time->tm_mon != 1 || time->tm_mday != 29) && time->tm_hour < 24 &&
-           time->tm_min < 60 && time->tm_sec < 60;
+    struct tm real = *time;
+    timegm(&real);
+    return real.tm_mon == time->tm_mon && real.tm_mday == time->tm_mday &&
+           real.tm_hour == time->tm_hour && real.tm_min == time->tm_min &&
+           real.tm_sec == time->tm_sec;
 }
 
 bool expiry_read(int64_t *seconds, const char *text)
