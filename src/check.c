@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "authkeys_explain.h"
+#include "authkeys_internal.h"
 #include "base.h"
 #include "monitor.h"
 #include "process.h"

@@ -1,10 +1,8 @@
-#include "authkeys_explain.h"
+#include "authkeys_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "authkeys_internal.h"
 
 static struct authkeys_finding *begin_finding(struct authkeys_report *report)
 {

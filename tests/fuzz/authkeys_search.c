@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "authkeys.h"
-#include "authkeys_explain.h"
 #include "authkeys_internal.h"
 #include "certified.h"
 #include "ipc.h"

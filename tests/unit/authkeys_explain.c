@@ -1,6 +1,6 @@
 /* Covers authkeys_explain.c and authkeys_refuse.c. fuzz/authkeys_search.c compares its findings
  * with what logins meet. */
-#include "authkeys_explain.h"
+#include "authkeys_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "authkeys_internal.h"
 #include "scratch.h"
 #include "unit.h"
 
