@@ -111,9 +111,20 @@ static bool is_zone(const char *text)
                bytes;
 }
 
-static bool put_named_address(char out[static PEER_ADDRESS_BYTES], const char *variable)
+static void put_named_port(char out[static PEER_PORT_BYTES], const char *variable)
 {
     const char *value = getenv(variable);
+    unsigned port;
+    if (value != NULL && number_read(&port, value) && port <= 65535) {
+        snprintf(out, PEER_PORT_BYTES, "%u", port);
+    }
+}
+
+/* Changes nothing unless `ip_name` is a variable with an address. */
+static bool put_named(char out[static PEER_ADDRESS_BYTES], char port[static PEER_PORT_BYTES],
+                      const char *ip_name, const char *port_name)
+{
+    const char *value = getenv(ip_name);
     struct in6_addr address;
     if (value == NULL) {
         return false;
@@ -125,32 +136,17 @@ static bool put_named_address(char out[static PEER_ADDRESS_BYTES], const char *v
         return false;
     }
     put_address(out, &address, zone != NULL ? zone : "");
+    put_named_port(port, port_name);
     return true;
-}
-
-static void put_named_port(char out[static PEER_PORT_BYTES], const char *variable)
-{
-    const char *value = getenv(variable);
-    unsigned port;
-    if (value != NULL && number_read(&port, value) && port <= 65535) {
-        snprintf(out, PEER_PORT_BYTES, "%u", port);
-    }
 }
 
 static bool learn_from_environment(struct peer *peer)
 {
-    if (put_named_address(peer->address, "TCPREMOTEIP")) {
-        put_named_port(peer->port, "TCPREMOTEPORT");
-        if (put_named_address(peer->local_address, "TCPLOCALIP")) {
-            put_named_port(peer->local_port, "TCPLOCALPORT");
-        }
+    if (put_named(peer->address, peer->port, "TCPREMOTEIP", "TCPREMOTEPORT")) {
+        put_named(peer->local_address, peer->local_port, "TCPLOCALIP", "TCPLOCALPORT");
         return true;
     }
-    if (put_named_address(peer->address, "REMOTE_ADDR")) {
-        put_named_port(peer->port, "REMOTE_PORT");
-        return true;
-    }
-    return false;
+    return put_named(peer->address, peer->port, "REMOTE_ADDR", "REMOTE_PORT");
 }
 
 /* The user at the other end of a Unix socket. Other sockets have none: the kernel says -1. */
