@@ -152,8 +152,8 @@ static int load_openssh(struct hostkey_pair *pair, const struct origin *file, bo
 static int load_beside(struct hostkey_pair *pair, const struct origin *file, int *status)
 {
     struct origin beside = {.fd = -1, .name = beside.path, .forbidden = FORBIDDEN_OF_PUBLIC};
-    int length = snprintf(beside.path, sizeof(beside.path), "%s.pub", file->name);
-    if (length > 0 && length < (int)sizeof(beside.path)) {
+    if ((size_t)snprintf(beside.path, sizeof(beside.path), "%s.pub", file->name) <
+        sizeof(beside.path)) {
         beside.fd = lease_open(AT_FDCWD, beside.path);
     }
     if (beside.fd < 0) {
@@ -278,8 +278,8 @@ static int load(struct hostkey *key, const char *keydir, bool only_public, int *
         return only_public && errno == EACCES ? load_beside(&key->first, &origin, status)
                                               : refuse_origin(&origin, status);
     }
-    int length = snprintf(certificate, sizeof(certificate), "%s-cert.pub", origin.name);
-    bool fits = length > 0 && length < (int)sizeof(certificate);
+    size_t bytes = (size_t)snprintf(certificate, sizeof(certificate), "%s-cert.pub", origin.name);
+    bool fits = bytes < sizeof(certificate);
     return load_origin(key, &origin, fits ? certificate : NULL, only_public, status);
 }
 
