@@ -20,7 +20,7 @@
     ROW('i', FLAG_TEXT, interface, 1, IF_NAMESIZE - 1, "[-i interface] ",                          \
         "-i takes an interface\0")                                                                 \
     ROW('l', FLAG_OWN, clients, 0, 0, "[-l: log to syslog]\n", "\0")                               \
-    ROW('k', FLAG_OWN_VALUE, last_seconds, 0, 0,                                                   \
+    ROW('k', FLAG_NUMBER, last_seconds, 0, LIMIT_LISTEN_LAST_SECONDS,                              \
         INDENT "[-k seconds before all is killed at the end] ", "-k takes 0 to 3600\0")
 #define WRONG_VALUE(letter, kind, field, least, most, help, wrong) wrong
 
@@ -33,18 +33,10 @@ static const char help[] = "usage: wrensshd-listen " FLAGS(FLAG_HELP) LAST_LINES
 
 static const char wrong_values[] = FLAGS(WRONG_VALUE);
 
-static bool read_number(unsigned *number, const char *text, unsigned most)
-{
-    return number_read(number, text) && *number <= most;
-}
-
 /* Handles the flags that flags_next() returns. Returns false if the flag or its value is wrong. */
 static bool take_listen_flag(struct listener *listener, const struct flags *flags, int flag)
 {
     switch (flag) {
-    case 'k':
-        listener->ends_all = true;
-        return read_number(&listener->last_seconds, flags->value, LIMIT_LISTEN_LAST_SECONDS);
     case 'l':
         log_open(true, LOG_EVENT);
         return true;
@@ -66,7 +58,7 @@ static const char *read_operands(struct listener *listener, char **operands)
         if (listener->address_text != NULL || listener->interface != NULL) {
             return "-b and -i need a port";
         }
-    } else if (!read_number(&listener->port, operands[0], 65535)) {
+    } else if (!number_read(&listener->port, operands[0]) || listener->port > 65535) {
         return "the port must be 0 to 65535, or systemd";
     }
     if (operands[1][0] != '/') {
@@ -83,6 +75,7 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     int flag;
     unsigned slots = limit_slots(memory_bytes);
     clients->limit = limit_connections(slots);
+    listener->last_seconds = UINT32_MAX;
     while ((flag = flags_next(&flags)) != FLAGS_END) {
         if (!take_listen_flag(listener, &flags, flag)) {
             return flag > 0 || flag == FLAGS_WRONG
@@ -100,5 +93,6 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
         clients->limit_per_source = clients->limit - clients->limit / 4;
     }
     listener->is_small = clients->limit <= 2 * slots;
+    listener->ends_all = listener->last_seconds != UINT32_MAX;
     return 0;
 }

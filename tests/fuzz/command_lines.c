@@ -214,7 +214,7 @@ static bool is_address(const char *text)
 
 static int judge_listener(const struct listener *listener)
 {
-    long limit = 688, one = 0, last = 0;
+    long limit = 688, one = 0, last = 3601;
     bool needs_port = false;
     int letter;
     begin();
@@ -243,8 +243,10 @@ static int judge_listener(const struct listener *listener)
     FUZZ_CHECK(listener == NULL ||
                (listener->clients.limit == limit &&
                 listener->clients.limit_per_source == (one > 0 ? one : limit - limit / 4) &&
-                listener->last_seconds == last && listener->from_systemd == systemd &&
-                listener->port == port && strcmp(listener->program[0], operand(1)) == 0));
+                listener->ends_all == (last <= 3600) &&
+                (!listener->ends_all || listener->last_seconds == last) &&
+                listener->from_systemd == systemd && listener->port == port &&
+                strcmp(listener->program[0], operand(1)) == 0));
     return 0;
 }
 
