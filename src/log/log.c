@@ -130,25 +130,6 @@ static size_t escape(char shown[static 4], unsigned char byte)
     return 4;
 }
 
-/* Returns how many of the bytes a line shows: all that fit into LOG_VALUE_BYTES, with "..." after
- * them if these are not all. */
-static size_t fitting(const unsigned char *bytes, size_t count)
-{
-    char shown[4];
-    size_t used = 0;
-    size_t cut = 0;
-    for (size_t i = 0; i < count; i++) {
-        used += escape(shown, bytes[i]);
-        if (used > LOG_VALUE_BYTES) {
-            return cut;
-        }
-        if (used <= LOG_VALUE_BYTES - 3) {
-            cut = i + 1;
-        }
-    }
-    return count;
-}
-
 void log_bytes(struct log_line *line, const char *key, const void *value, size_t value_bytes)
 {
     const unsigned char *bytes = value;
@@ -157,18 +138,22 @@ void log_bytes(struct log_line *line, const char *key, const void *value, size_t
         quoted = quoted || !is_plain((char)bytes[i]);
     }
 
-    char field[LOG_VALUE_BYTES + 2];
-    size_t used = 0;
-    size_t fits = fitting(bytes, value_bytes);
-    if (quoted) {
-        field[used++] = '"';
-    }
-    for (size_t i = 0; i < fits; i++) {
-        used += escape(field + used, bytes[i]);
-    }
-    if (fits < value_bytes) {
-        memcpy(field + used, "...", 3);
-        used += 3;
+    char field[1 + LOG_VALUE_BYTES + 1];
+    size_t used = quoted ? 1 : 0;
+    size_t end = used + LOG_VALUE_BYTES;
+    size_t cut = used; /* here "..." would fit */
+    field[0] = '"';
+    for (size_t i = 0; i < value_bytes; i++) {
+        char shown[4];
+        size_t count = escape(shown, bytes[i]);
+        if (used + count > end) {
+            memcpy(field + cut, "...", 3);
+            used = cut + 3;
+            break;
+        }
+        memcpy(field + used, shown, count);
+        used += count;
+        cut = used <= end - 3 ? used : cut;
     }
     if (quoted) {
         field[used++] = '"';
