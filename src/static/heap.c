@@ -6,10 +6,8 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <stddef.h>
+#include <stdlib.h>
 
-void *malloc(size_t bytes);
-void free(void *memory);
 void *__libc_malloc(size_t bytes);
 
 void *malloc(size_t bytes)
