@@ -20,7 +20,6 @@
 #include <termios.h>
 
 #include "base.h"
-#include "limit.h"
 
 /* ---- the table of requests ------------------------------------------------------------------- */
 

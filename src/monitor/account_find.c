@@ -7,9 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "grant.h"
-#include "users.h"
-
 #define NOBODY 65534
 
 #define SECONDS_PER_DAY 86400

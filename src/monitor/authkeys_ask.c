@@ -8,12 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "ipc.h"
-#include "limit.h"
-#include "log.h"
-#include "process.h"
-
 static bool is_grant_valid(const struct grant *grant)
 {
     return grant->command_bytes < sizeof(grant->command) &&

@@ -16,11 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ipc.h"
 #include "monitor_internal.h"
-#include "process.h"
 #include "seccomp.h"
-#include "users.h"
 
 /* The child's end of the pipe. It closes all descriptors above. */
 #define REPLY_DESCRIPTOR 3

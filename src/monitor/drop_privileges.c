@@ -16,8 +16,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "process.h"
 #include "seccomp.h"
 
 /* ---- the list of system calls ---------------------------------------------------------------- */

@@ -4,10 +4,6 @@
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include "base.h"
-#include "log.h"
-#include "process.h"
-
 void ending_decide(struct ending *ending, int status, const char *reason)
 {
     if (!ending->decided) {

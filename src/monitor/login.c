@@ -8,10 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "process.h"
-#include "wire.h"
-
 /* ---- the log --------------------------------------------------------------------------------- */
 
 /* Logs a certificate by the fingerprint of the key in it, if the child has parsed it; otherwise by

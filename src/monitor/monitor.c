@@ -12,11 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base.h"
 #include "limit_slots.h"
-#include "log.h"
 #include "monitor_internal.h"
-#include "process.h"
 
 /* ---- reaping --------------------------------------------------------------------------------- */
 

@@ -16,7 +16,6 @@
 
 #include "admission.h"
 #include "base.h"
-#include "limit.h"
 #include "options.h"
 #include "process.h"
 #include "users.h"

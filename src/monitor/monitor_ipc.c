@@ -4,12 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base.h"
-#include "ipc.h"
 #include "limit_slots.h"
-#include "log.h"
 #include "monitor.h"
-#include "process.h"
 
 /* ---- transport ------------------------------------------------------------------------------- */
 

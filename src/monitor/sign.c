@@ -10,9 +10,6 @@
 #include <string.h>
 
 #include "agree.h"
-#include "ipc.h"
-#include "limit.h"
-#include "wire.h"
 
 #define PROVE "hostkeys-prove-00@openssh.com"
 

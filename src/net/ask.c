@@ -7,8 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel_streams.h"
-
 /* A reply's descriptors, in the order of their arrival. */
 struct descriptors {
     bool cut_off; /* RLIMIT_NOFILE did not allow all of them */

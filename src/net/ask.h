@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "ipc.h"
 #include "net.h"
 
 /* The first request: the sandbox has `layers`. Sets host_keys. If it fails, the monitor has logged

@@ -4,9 +4,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "channel_streams.h"
-
 enum { LOGIN, IDLE, LIFE, WARNING, KEEPALIVE, DEADLINES };
 
 /* UINT64_MAX for never: `seconds` of 0 are no limit. */

@@ -1,8 +1,5 @@
 #include "net.h"
 
-#include "channels.h"
-#include "transport.h"
-
 #define IN(phase) (1U << (phase))
 
 /* The first key exchange is strict for every client, not only for those that offer kex-strict:

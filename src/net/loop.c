@@ -9,9 +9,6 @@
 #include <unistd.h>
 
 #include "ask.h"
-#include "base.h"
-#include "channels.h"
-#include "transport.h"
 
 enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
 

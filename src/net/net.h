@@ -10,10 +10,10 @@
 #include <sys/uio.h>
 
 #include "agree.h"
+#include "base.h"
 #include "channel_streams.h"
 #include "channels.h"
 #include "ipc.h"
-#include "limit.h"
 #include "transport.h"
 #include "wire.h"
 

@@ -7,9 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base.h"
 #include "ipc.h"
-#include "limit.h"
 #include "process.h"
 #include "seccomp.h"
 

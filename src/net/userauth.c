@@ -19,10 +19,7 @@
 #include <string.h>
 
 #include "ask.h"
-#include "base.h"
 #include "grant.h"
-#include "transport.h"
-#include "wire.h"
 
 #define METHOD_PUBLICKEY "publickey"
 #define METHOD_HOSTBOUND "publickey-hostbound-v00@openssh.com"

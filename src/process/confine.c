@@ -8,8 +8,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "limit.h"
 #include "seccomp.h"
 #include "users.h"
 

@@ -6,8 +6,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base.h"
-
 /* More would take seconds. RLIMIT_NOFILE is no help: a descriptor may be above a limit that was
  * lowered after it was opened. */
 #define MOST_DESCRIPTORS 65536

@@ -8,9 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "limit.h"
-
 /* More than our deepest calls use: a program's start has 128 KiB of command on the stack. Kernels
  * map nothing else so close below a stack. */
 #define STACK_BYTES ((size_t)256 * 1024)

@@ -6,9 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "process.h"
-#include "users.h"
-
 /* As pam_loginuid(8) does. Without root's rights the kernel refuses to replace an ID that the
  * launcher has; as root we ask. Failures don't matter: not every kernel or container has it. */
 static void set_audit_id(int file, uid_t uid)

@@ -3,8 +3,6 @@
 #include <sched.h>
 #include <signal.h>
 
-#include "process.h"
-
 /* For the calls before the exec: their frames hold a few paths and messages. */
 #define STACK_BYTES 65536
 

@@ -11,11 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "grant.h"
-#include "log.h"
-#include "process.h"
-
 #define EXIT_CANNOT_RUN 126
 #define EXIT_MISSING    127
 

@@ -12,6 +12,8 @@
 #include "base.h"
 #include "grant.h"
 #include "ipc.h"
+#include "log.h"
+#include "process.h"
 #include "users.h"
 
 /* ---- tasks, task.c --------------------------------------------------------------------------- */

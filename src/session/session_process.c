@@ -10,11 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "log.h"
-#include "process.h"
 #include "session_internal.h"
-#include "users.h"
 
 /* ---- the monitor's side ---------------------------------------------------------------------- */
 

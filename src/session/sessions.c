@@ -6,9 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base.h"
-#include "log.h"
-
 static const char bad_channel[] = "session request for a channel out of range";
 
 void sessions_init(struct sessions *sessions, const struct session_options *options,

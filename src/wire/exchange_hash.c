@@ -1,7 +1,5 @@
 #include "wire.h"
 
-#include "base.h"
-
 void exchange_hash_begin(struct exchange_hash *hash, bool sha512)
 {
     hash->sha512 = sha512;

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base.h"
-
 struct reader reader_over(const void *bytes, size_t count)
 {
     return (struct reader){.bytes = bytes, .left = count};

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "base.h"
-
 void writer_init(struct writer *writer, void *bytes, size_t capacity)
 {
     *writer = (struct writer){.bytes = bytes, .capacity = capacity};

@@ -1,12 +1,8 @@
-#include "channels.h"
+#include "net.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base.h"
-#include "net.h"
-#include "wire.h"
 
 void channel_init(struct channel *channel)
 {

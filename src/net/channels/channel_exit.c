@@ -1,12 +1,10 @@
-#include "channels.h"
+#include "net.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "ask.h"
-#include "channel_streams.h"
-#include "net.h"
 
 /* ---- names of signals ------------------------------------------------------------------------ */
 

@@ -1,12 +1,9 @@
-#include "channels.h"
+#include "net.h"
 
 #include <string.h>
 
 #include "ask.h"
-#include "channel_streams.h"
 #include "log.h"
-#include "net.h"
-#include "transport.h"
 
 /* ---- forwarding, which is always refused ----------------------------------------------------- */
 

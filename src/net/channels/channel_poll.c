@@ -1,7 +1,3 @@
-#include "channels.h"
-
-#include "base.h"
-#include "channel_streams.h"
 #include "net.h"
 
 /* Small messages need room as well. None may leave during our key exchange or after DISCONNECT. */

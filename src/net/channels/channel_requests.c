@@ -1,4 +1,4 @@
-#include "channels.h"
+#include "net.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -7,11 +7,7 @@
 #include <unistd.h>
 
 #include "ask.h"
-#include "base.h"
-#include "channel_streams.h"
 #include "log.h"
-#include "net.h"
-#include "transport.h"
 
 /* The answer to a request, if it wants one. */
 enum outcome {

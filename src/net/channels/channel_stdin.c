@@ -1,11 +1,7 @@
-#include "channel_streams.h"
+#include "net.h"
 
 #include <errno.h>
 #include <unistd.h>
-
-#include "channels.h"
-#include "net.h"
-#include "transport.h"
 
 /* No more than this in one message are keystrokes. */
 #define KEYSTROKE_BYTES 64

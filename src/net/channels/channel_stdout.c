@@ -1,11 +1,8 @@
-#include "channel_streams.h"
+#include "net.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "base.h"
-#include "net.h"
 
 /* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
 #define DATA_HEADER_BYTES (1 + 4 + 4 + 4)

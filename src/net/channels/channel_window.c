@@ -1,6 +1,3 @@
-#include "channels.h"
-
-#include "base.h"
 #include "net.h"
 
 /* A window grows by this factor. A TCP connection that starts doubles its congestion window in each

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "channel_state.h"
-#include "limit.h"
 #include "wire.h"
 
 struct connection;
@@ -21,8 +20,6 @@ struct connection;
  * channel_messages.c handles the client's messages, channel_requests.c its requests. A program's
  * bytes and its end are moved by channel_stdin.c, channel_stdout.c and channel_exit.c;
  * channel_poll.c says what the loop waits for and gives each channel its turn. */
-
-struct reader;
 
 /* ---- data that programs have not read yet ---------------------------------------------------- */
 

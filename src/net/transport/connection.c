@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base.h"
-
 void connection_init(struct connection *connection, const struct net_options *options, int ipc,
                      int session_ipc, bool tcp)
 {

@@ -6,12 +6,10 @@
  *     server: REQUEST_SUCCESS    a signature by each of these, or REQUEST_FAILURE
  */
 #include "net.h"
-#include "transport.h"
 
 #include <string.h>
 
 #include "ask.h"
-#include "wire.h"
 
 void hostkeys_write(struct writer *message, const uint8_t *bytes, size_t count)
 {

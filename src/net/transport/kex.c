@@ -11,13 +11,11 @@
  * agree.c has Q_S and K of both methods. The monitor makes H and its signature: monitor/sign.c.
  */
 #include "net.h"
-#include "transport.h"
 
 #include <sodium.h>
 #include <string.h>
 
 #include "ask.h"
-#include "wire.h"
 
 /* The values of one exchange; wiped when the handler of KEX_ECDH_INIT returns. */
 struct exchange {

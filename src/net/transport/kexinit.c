@@ -12,7 +12,6 @@
  * in both are also ours.
  */
 #include "net.h"
-#include "transport.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -20,7 +19,6 @@
 
 #include "ask.h"
 #include "log.h"
-#include "wire.h"
 
 #define STRICT_SERVER "kex-strict-s-v00@openssh.com"
 #define STRICT_CLIENT "kex-strict-c-v00@openssh.com"

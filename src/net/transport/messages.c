@@ -1,12 +1,9 @@
 #include "net.h"
-#include "transport.h"
 
 #include <stdio.h>
 
 #include "ask.h"
-#include "base.h"
 #include "log.h"
-#include "wire.h"
 
 enum ssh_phase messages_refuse_malformed(struct connection *connection, const char *name)
 {

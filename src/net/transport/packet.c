@@ -1,10 +1,6 @@
 #include "net.h"
-#include "transport.h"
 
 #include <string.h>
-
-#include "base.h"
-#include "limit.h"
 
 /* RFC 4253 section 6: at least 4 bytes of padding, up to a multiple of the block size, which is 8
  * for this cipher. */

@@ -1,5 +1,4 @@
 #include "net.h"
-#include "transport.h"
 
 const uint64_t rekey_after_bytes = LIMIT_REKEY_BYTES;
 const uint32_t rekey_after_packets = LIMIT_REKEY_PACKETS;

@@ -1,10 +1,6 @@
 #include "net.h"
-#include "transport.h"
 
 #include <string.h>
-
-#include "base.h"
-#include "wire.h"
 
 void version_send(struct connection *connection)
 {
