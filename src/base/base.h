@@ -1,7 +1,8 @@
 /*
  * What every room may use: numbers and text, time, exit codes, fixed descriptors, calls that the C
  * library lacks, files with a lease, the environment, the command line, and who is at the other
- * end. The limits are in limit.h, and those of admission in limit_slots.h.
+ * end; and headers of the C library, which other files need not repeat. The limits are in limit.h,
+ * and those of admission in limit_slots.h.
  */
 #ifndef WREN_BASE_H
 #define WREN_BASE_H
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
@@ -345,11 +347,6 @@ int flags_refuse_second(const struct flags *flags, const char *operand);
  * twice, or a wrong value, by its letter. */
 int flags_refuse_letter(const struct flags *flags, int returned);
 
-/* ---- the client and its address -------------------------------------------------------------- */
-
-/* IP addresses; and the client's address and port, and our own, as text for the log and
- * SSH_CONNECTION. */
-
 /* ---- addresses, peer.c ----------------------------------------------------------------------- */
 
 /* An IP address is one of IPv6. One of IPv4 is mapped, RFC 4291 section 2.5.5.2: its four bytes
@@ -365,6 +362,8 @@ bool address_read(struct in6_addr *address, const char *text, size_t count);
 bool address_of(struct in6_addr *address, const struct sockaddr_in6 *socket);
 
 /* ---- the peer, peer.c ------------------------------------------------------------------------ */
+
+/* The client's address and port, and our own, as text for the log and SSH_CONNECTION. */
 
 /* Enough for an IPv6 address with a zone. Without an IP address the text is "vsock:CID",
  * "unix:UID" with the uid of the client, or the kind of connection: "unix", "vsock", "tcp" or

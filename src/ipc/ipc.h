@@ -14,8 +14,6 @@
 #ifndef WREN_IPC_H
 #define WREN_IPC_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 

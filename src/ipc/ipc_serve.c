@@ -1,11 +1,7 @@
 #include "ipc.h"
 
-#include <errno.h>
 #include <sodium.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* Finds the row. Returns NULL, or what is wrong with a request of this size and type in this phase.
  */

@@ -1,7 +1,5 @@
 #include "grant.h"
 
-#include <string.h>
-
 #include "log.h"
 #include "process.h"
 

@@ -1,7 +1,6 @@
 #include "grant.h"
 
 #include <sodium.h>
-#include <string.h>
 
 #include "base.h"
 

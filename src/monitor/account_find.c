@@ -1,12 +1,5 @@
 #include "monitor_internal.h"
 
-#include <errno.h>
-#include <stdint.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
 #define NOBODY 65534
 
 #define SECONDS_PER_DAY 86400

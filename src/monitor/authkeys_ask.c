@@ -1,12 +1,9 @@
 #include "monitor_internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static bool is_grant_valid(const struct grant *grant)
 {

@@ -7,14 +7,9 @@
  * 4. gives up every right,
  * 5. parses the key and the files, and sends the verdict.
  */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "monitor_internal.h"
 #include "seccomp.h"

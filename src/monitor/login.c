@@ -2,11 +2,7 @@
 
 #include <poll.h>
 #include <sodium.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 /* ---- the log --------------------------------------------------------------------------------- */
 

@@ -1,6 +1,5 @@
 #include "monitor.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
@@ -10,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "limit_slots.h"
 #include "monitor_internal.h"

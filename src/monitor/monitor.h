@@ -10,10 +10,6 @@
 #ifndef WREN_MONITOR_H
 #define WREN_MONITOR_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "admission.h"
 #include "base.h"
 #include "options.h"

@@ -5,11 +5,6 @@
 #ifndef WREN_MONITOR_INTERNAL_H
 #define WREN_MONITOR_INTERNAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "admission.h"
 #include "authkeys.h"
 #include "base.h"

@@ -2,7 +2,6 @@
 
 #include <sodium.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "limit_slots.h"
 #include "monitor.h"

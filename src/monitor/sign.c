@@ -7,7 +7,6 @@
 #include "monitor_internal.h"
 
 #include <sodium.h>
-#include <string.h>
 
 #include "agree.h"
 

@@ -1,8 +1,6 @@
 #include "monitor_internal.h"
 
-#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 

@@ -1,11 +1,8 @@
 #include "ask.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <sodium.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 /* A reply's descriptors, in the order of their arrival. */
 struct descriptors {

@@ -7,10 +7,6 @@
 #ifndef WREN_ASK_H
 #define WREN_ASK_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "net.h"
 
 /* The first request: the sandbox has `layers`. Sets host_keys. If it fails, the monitor has logged

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 enum { LOGIN, IDLE, LIFE, WARNING, KEEPALIVE, DEADLINES };
 

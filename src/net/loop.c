@@ -1,12 +1,8 @@
 #include "net.h"
 
-#include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "ask.h"
 

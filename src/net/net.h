@@ -4,9 +4,6 @@
 #ifndef WREN_NET_H
 #define WREN_NET_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/uio.h>
 
 #include "agree.h"

@@ -1,13 +1,10 @@
 #include "sandbox.h"
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <termios.h>
-#include <unistd.h>
 
 #include "ipc.h"
 #include "seccomp.h"

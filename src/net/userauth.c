@@ -16,7 +16,6 @@
 #include "net.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "ask.h"
 #include "grant.h"

@@ -1,12 +1,8 @@
 #include "process.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "seccomp.h"
 #include "users.h"

@@ -1,10 +1,7 @@
 #include "process.h"
 
 #include <fcntl.h>
-#include <stddef.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* More would take seconds. RLIMIT_NOFILE is no help: a descriptor may be above a limit that was
  * lowered after it was opened. */

@@ -2,11 +2,8 @@
 
 #include <fcntl.h>
 #include <sodium.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* More than our deepest calls use: a program's start has 128 KiB of command on the stack. Kernels
  * map nothing else so close below a stack. */

@@ -6,11 +6,7 @@
 #define WREN_PROCESS_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/resource.h>
-#include <sys/types.h>
 
 #include "base.h"
 

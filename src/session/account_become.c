@@ -1,10 +1,7 @@
 #include "session_internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 /* As pam_loginuid(8) does. Without root's rights the kernel refuses to replace an ID that the
  * launcher has; as root we ask. Failures don't matter: not every kernel or container has it. */

@@ -1,15 +1,10 @@
 #include "session_internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #define EXIT_CANNOT_RUN 126
 #define EXIT_MISSING    127

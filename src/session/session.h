@@ -10,10 +10,6 @@
 #ifndef WREN_SESSION_H
 #define WREN_SESSION_H
 
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "base.h"
 #include "grant.h"
 #include "users.h"

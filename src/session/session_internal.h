@@ -5,9 +5,6 @@
 #define WREN_SESSION_INTERNAL_H
 
 #include <poll.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <sys/types.h>
 
 #include "base.h"
 #include "grant.h"

@@ -1,10 +1,7 @@
 #include "session_internal.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 static const char bad_channel[] = "session request for a channel out of range";
 

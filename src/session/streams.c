@@ -1,16 +1,13 @@
 #include "session_internal.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <termios.h>
-#include <unistd.h>
 
 /* ---- pipes ----------------------------------------------------------------------------------- */
 

@@ -1,7 +1,5 @@
 #include "session_internal.h"
 
-#include <string.h>
-
 const char *task_forced(const struct session_options *options, const struct grant *grant)
 {
     if (options->forced_command != NULL) {

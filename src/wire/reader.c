@@ -1,7 +1,5 @@
 #include "wire.h"
 
-#include <string.h>
-
 struct reader reader_over(const void *bytes, size_t count)
 {
     return (struct reader){.bytes = bytes, .left = count};

@@ -1,8 +1,5 @@
 #include "wire.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "grant.h"
 
 const char *const ssh_key_types[IPC_KEY_UNSUPPORTED + 1] = {

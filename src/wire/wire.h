@@ -6,9 +6,6 @@
 #define WREN_WIRE_H
 
 #include <sodium.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "ipc.h"
 

@@ -1,7 +1,5 @@
 #include "wire.h"
 
-#include <string.h>
-
 void writer_init(struct writer *writer, void *bytes, size_t capacity)
 {
     *writer = (struct writer){.bytes = bytes, .capacity = capacity};

@@ -1,8 +1,6 @@
 #include "net.h"
 
 #include <fcntl.h>
-#include <string.h>
-#include <unistd.h>
 
 void channel_init(struct channel *channel)
 {

@@ -1,8 +1,6 @@
 #include "net.h"
 
-#include <errno.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include "ask.h"
 

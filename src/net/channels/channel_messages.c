@@ -1,7 +1,5 @@
 #include "net.h"
 
-#include <string.h>
-
 #include "ask.h"
 #include "log.h"
 

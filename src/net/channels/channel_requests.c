@@ -2,9 +2,7 @@
 
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "ask.h"
 #include "log.h"

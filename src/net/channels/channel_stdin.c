@@ -1,8 +1,5 @@
 #include "net.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 /* No more than this in one message are keystrokes. */
 #define KEYSTROKE_BYTES 64
 

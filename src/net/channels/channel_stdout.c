@@ -1,9 +1,5 @@
 #include "net.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 /* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
 #define DATA_HEADER_BYTES (1 + 4 + 4 + 4)
 

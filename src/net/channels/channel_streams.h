@@ -4,9 +4,6 @@
 #ifndef WREN_CHANNEL_STREAMS_H
 #define WREN_CHANNEL_STREAMS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/uio.h>
 #include <termios.h>
 

@@ -5,9 +5,6 @@
 #define WREN_CHANNELS_H
 
 #include <poll.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "channel_state.h"
 #include "wire.h"

@@ -1,7 +1,5 @@
 #include "channel_streams.h"
 
-#include <unistd.h>
-
 #define OP_END         0
 #define OP_FLAGS       30
 #define OP_CS7         90

@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 void connection_init(struct connection *connection, const struct net_options *options, int ipc,
                      int session_ipc, bool tcp)

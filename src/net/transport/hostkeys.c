@@ -7,8 +7,6 @@
  */
 #include "net.h"
 
-#include <string.h>
-
 #include "ask.h"
 
 void hostkeys_write(struct writer *message, const uint8_t *bytes, size_t count)

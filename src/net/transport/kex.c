@@ -13,7 +13,6 @@
 #include "net.h"
 
 #include <sodium.h>
-#include <string.h>
 
 #include "ask.h"
 

@@ -15,7 +15,6 @@
 
 #include <sodium.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ask.h"
 #include "log.h"

@@ -1,7 +1,5 @@
 #include "net.h"
 
-#include <string.h>
-
 /* RFC 4253 section 6: at least 4 bytes of padding, up to a multiple of the block size, which is 8
  * for this cipher. */
 #define PADDING_MIN_BYTES 4

@@ -4,10 +4,6 @@
 #ifndef WREN_TRANSPORT_H
 #define WREN_TRANSPORT_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "chachapoly.h"
 #include "wire.h"
 

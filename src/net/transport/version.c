@@ -1,7 +1,5 @@
 #include "net.h"
 
-#include <string.h>
-
 void version_send(struct connection *connection)
 {
     static const char line[] = SSH_SERVER_VERSION "\r\n";
