@@ -177,7 +177,7 @@ static bool check_user(struct login *login, const char *user)
 {
     struct ipc_auth *request = begin_request(user);
     struct login_outcome *outcome = &login->scratch->outcome;
-    if (login->options->anybody == NULL) {
+    if (login->setup->options->anybody == NULL) {
         return check_lines(login, request);
     }
     login_decide(login, request, NULL, outcome);
@@ -280,8 +280,8 @@ static bool check_accounts(struct accounts *accounts, struct login *login)
     bool listed, timely = true;
     pid_t child = list_users(&from);
     while ((listed = child > 0 && next_name(name, from, end_ms)) && name[0] != END_OF_NAMES[0]) {
-        login->deadline_ms =
-            clock_now_ms() + (int64_t)login->options->login_seconds * (1000 / SHARES_OF_TIME);
+        login->deadline_ms = clock_now_ms() + (int64_t)login->setup->options->login_seconds *
+                                                  (1000 / SHARES_OF_TIME);
         timely = login->deadline_ms <= end_ms;
         if (!timely) {
             log_advised("not looked at from this account on", NULL, name, "raise -t");
@@ -308,13 +308,11 @@ int check_run(const struct options *options)
     static struct identity identity;
     static struct banner banner;
     identity = identity_find();
-    login.options = options;
-    login.peer = &peer;
-    login.identity = &identity;
+    const struct monitor_setup setup = {
+        .options = options, .peer = &peer, .identity = &identity, .ipc = -1};
+    login.setup = &setup;
     login.hostkey = secret_new(sizeof(struct hostkey));
-    login.ipc = -1;
     login.deadline_ms = clock_now_ms() + (int64_t)options->login_seconds * 1000;
-    login.self = getpid();
     login.own_uid = geteuid() == 0 ? identity.uid : (uid_t)-1;
     login.scratch = &scratch;
     struct accounts accounts = {0};

@@ -116,56 +116,55 @@ static enum account_reason judge_nologin(void)
                                                : ACCOUNT_GOOD;
 }
 
-static enum account_reason judge_account(struct account *account, const struct account_rules *rules,
+static enum account_reason judge_account(struct account *account, const struct options *options,
                                          uid_t own_uid)
 {
-    bool as_root = own_uid == 0;
-    if (!as_root && account->uid != own_uid) {
+    bool as_root = geteuid() == 0;
+    if (!as_root && account->uid != geteuid()) {
         return ACCOUNT_OTHER_USER;
     }
-    enum account_reason reason = judge_shell(account, rules->forced_command);
+    enum account_reason reason = judge_shell(account, options->forced_command);
     if (reason == ACCOUNT_GOOD && as_root) {
         reason = judge_expiry(account->user);
     }
     if (reason != ACCOUNT_GOOD) {
         return reason;
     }
-    if (account->uid == 0 && rules->no_root) {
+    if (account->uid == 0 && options->no_root) {
         return ACCOUNT_ROOT;
     }
     /* With that uid a user could stop the monitor and read the network process's memory. */
-    if (as_root && account->uid == rules->own_uid) {
+    if (as_root && account->uid == own_uid) {
         return ACCOUNT_OURS;
     }
     return account->uid != 0 ? judge_nologin() : ACCOUNT_GOOD;
 }
 
 enum account_reason account_find(struct account *account, struct account_groups *groups,
-                                 const char *user, const struct account_rules *rules)
+                                 const char *user, const struct options *options, uid_t own_uid)
 {
     enum account_reason reason = ACCOUNT_WRONG_NAME;
-    uid_t own_uid = geteuid();
     memset(account, 0, sizeof(*account));
     if (is_name_safe(user)) {
         reason = look_up(account, user);
     }
     if (reason == ACCOUNT_GOOD) {
-        reason = judge_account(account, rules, own_uid);
+        reason = judge_account(account, options, own_uid);
     }
     groups->count = 0;
     groups->has_reserve = 0;
-    if (reason == ACCOUNT_GOOD && (rules->groups[0] != NULL || own_uid == 0)) {
+    if (reason == ACCOUNT_GOOD && (options->groups[0] != NULL || geteuid() == 0)) {
         find_groups(groups, account);
-        groups->has_reserve = is_member(groups, rules->reserve_group);
+        groups->has_reserve = is_member(groups, options->reserve_group);
     }
-    bool is_allowed = reason != ACCOUNT_GOOD || rules->groups[0] == NULL;
+    bool is_allowed = reason != ACCOUNT_GOOD || options->groups[0] == NULL;
     for (size_t i = 0; i < LIMIT_ALLOWED_GROUPS; i++) {
-        is_allowed = is_allowed || is_member(groups, rules->groups[i]);
+        is_allowed = is_allowed || is_member(groups, options->groups[i]);
     }
     if (!is_allowed) {
         reason = ACCOUNT_NO_MEMBER;
     }
-    if (reason != ACCOUNT_GOOD && (!rules->keeps_refused || account->user[0] == '\0')) {
+    if (reason != ACCOUNT_GOOD && (!options->check_all || account->user[0] == '\0')) {
         account_nobody(account, groups);
     }
     return reason;

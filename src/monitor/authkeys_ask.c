@@ -25,7 +25,8 @@ static bool is_account_valid(const struct authkeys_account *account,
 {
     const struct account *found = &account->account;
     bool named = account->reason != ACCOUNT_GOOD ||
-                 (request->query.key_type == IPC_KEY_UNSUPPORTED && !request->keyless) ||
+                 (request->query.key_type == IPC_KEY_UNSUPPORTED &&
+                  request->setup->options->anybody == NULL) ||
                  strncmp(found->user, request->query.user, sizeof(found->user)) == 0;
     return named && account->reason < ACCOUNT_REASONS &&
            is_text(found->user, sizeof(found->user)) && is_text(found->home, sizeof(found->home)) &&
@@ -62,7 +63,7 @@ static bool await_answer(const struct authkeys_request *request, struct answer *
 {
     while (!answer->ended && clock_now_ms() < request->deadline_ms) {
         struct pollfd waiting[] = {{.fd = answer->fd, .events = answer->events},
-                                   {.fd = request->watched}};
+                                   {.fd = request->setup->ipc}};
         int left_ms = clock_timeout_ms(request->deadline_ms);
         int most_ms = answer->events == 0 ? LIMIT_FULL_PIPE_MS : LIMIT_SIGNAL_LOOK_MS;
         int ready = poll(waiting, 2, left_ms < most_ms ? left_ms : most_ms);

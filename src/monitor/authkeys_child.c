@@ -48,9 +48,10 @@ static void end_with_monitor(const struct authkeys_request *request)
 
 static void find_account(struct authkeys_account *found, const struct authkeys_request *request)
 {
-    found->reason =
-        account_find(&found->account, &found->groups, request->query.user, &request->rules);
-    if (request->keyless) {
+    const struct options *options = request->setup->options;
+    found->reason = account_find(&found->account, &found->groups, request->query.user, options,
+                                 request->own_uid);
+    if (options->anybody != NULL) {
         /* No key, so no file is opened and nothing is parsed. */
         send_answer(found, sizeof(*found));
         leave_child(0);
@@ -114,16 +115,11 @@ static const struct seccomp_rule rules[] = {
     {.number = SYS_rt_sigreturn},
 };
 
-/* Strict mode is cheaper: compiling a filter would take a fortieth of a login's time. */
-static bool filter_child(void)
-{
-    return seccomp_strict() || seccomp_install(rules, sizeof(rules) / sizeof(rules[0]));
-}
-
 static bool confine_child(const struct authkeys_request *request, bool as_root)
 {
     limit_child();
-    if (as_root && (confine_set_groups(0, NULL) != 0 || !confine_identity(request->identity))) {
+    if (as_root &&
+        (confine_set_groups(0, NULL) != 0 || !confine_identity(request->setup->identity))) {
         return false;
     }
     end_with_monitor(request);
@@ -131,7 +127,9 @@ static bool confine_child(const struct authkeys_request *request, bool as_root)
     if (!confine_new_privileges() || !confine_not_dumpable()) {
         return false;
     }
-    return filter_child() || request->best_effort;
+    /* Strict mode is cheaper: compiling a filter would take a fortieth of a login's time. */
+    return seccomp_strict() || seccomp_install(rules, sizeof(rules) / sizeof(rules[0])) ||
+           request->setup->options->best_effort;
 }
 
 /* ---- from fork to exit ----------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ static bool filter_monitor(const struct monitor *monitor)
     size_t count = RULES;
     memcpy(all, rules, sizeof(rules));
     all[count++] =
-        (struct seccomp_rule){SYS_kill, 2, {{0, (uint32_t)monitor->network}, {1, SIGKILL}}};
+        (struct seccomp_rule){SYS_kill, 2, {{0, (uint32_t)monitor->setup->network}, {1, SIGKILL}}};
     all[count++] = (struct seccomp_rule){SYS_write, 1, {{0, (uint32_t)log_descriptor()}}};
     if (log_is_syslog()) {
         memcpy(all + count, syslog_rules, sizeof(syslog_rules));
@@ -80,7 +80,7 @@ static void limit_monitor(void)
 __attribute__((noinline)) static const char *confine_monitor(const struct monitor *monitor)
 {
     if (monitor->as_root &&
-        (confine_set_groups(0, NULL) != 0 || !confine_identity(monitor->identity))) {
+        (confine_set_groups(0, NULL) != 0 || !confine_identity(monitor->setup->identity))) {
         return "monitor could not give up root";
     }
     confine_capabilities();
@@ -88,7 +88,7 @@ __attribute__((noinline)) static const char *confine_monitor(const struct monito
     if (!confine_new_privileges() || !confine_not_dumpable()) {
         return "monitor could not give up its rights";
     }
-    if (!filter_monitor(monitor) && !monitor->options->best_effort) {
+    if (!filter_monitor(monitor) && !monitor->setup->options->best_effort) {
         return "monitor could not enter its seccomp filter";
     }
     return NULL;
@@ -104,26 +104,28 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
                             const struct grant *grant)
 {
     struct monitor *monitor = process;
-    const struct options *options = monitor->options;
+    const struct options *options = monitor->setup->options;
+    struct admission *admission = monitor->setup->admission;
     stop_alarm();
-    admission_leave(monitor->admission);
+    admission_leave(admission);
     const struct session_setup setup = {
         .options = {.forced_command = options->forced_command,
                     .is_anybody = options->anybody != NULL,
                     .subsystem_count = options->subsystem_count,
                     .subsystems = options->subsystems},
-        .peer = monitor->peer,
+        .peer = monitor->setup->peer,
         .account = &account->account,
         .groups = &account->groups,
         .grant = grant,
-        .closes = {monitor->ipc, monitor->connection, monitor->signals, monitor->admission->fd},
+        .closes = {monitor->setup->ipc, monitor->setup->connection, monitor->signals,
+                   admission->fd},
         .secret = monitor->hostkey,
         .secret_bytes = sizeof(*monitor->hostkey),
         .monitors_memory = monitor,
         .monitors_bytes = sizeof(struct monitor_memory),
         .deadline_ms = monitor->deadline_ms,
     };
-    oom_restore(monitor->oom, monitor->network);
+    oom_restore(monitor->setup->oom, monitor->setup->network);
     if (chdir("/") != 0) { /* for the session process, too */
         return "monitor could not give up its rights";
     }
@@ -132,7 +134,7 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
         return "could not become the user";
     }
     close(SESSION_DESCRIPTOR);
-    if (monitor->admission->fd != PROGRAM_DESCRIPTOR) { /* free if the program can't be opened */
+    if (admission->fd != PROGRAM_DESCRIPTOR) { /* free if the program can't be opened */
         close(PROGRAM_DESCRIPTOR);
     }
     return confine_monitor(monitor);

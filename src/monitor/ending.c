@@ -23,7 +23,7 @@ void ending_begin(struct monitor *monitor, int status, const char *reason)
 void ending_kill_network(const struct monitor *monitor)
 {
     if (!monitor->network_gone) {
-        kill(monitor->network, SIGKILL);
+        kill(monitor->setup->network, SIGKILL);
     }
 }
 
@@ -53,7 +53,7 @@ void ending_count_bytes(struct monitor *monitor)
 {
     struct ending *ending = &monitor->ending;
     uint64_t in, out;
-    if (tcp_bytes(&in, &out, monitor->connection)) {
+    if (tcp_bytes(&in, &out, monitor->setup->connection)) {
         ending->counted = true;
         ending->bytes_in = in;
         ending->bytes_out = out;

@@ -107,7 +107,7 @@ static bool is_supported(const char *algorithm)
 
 static bool has_attempts(const struct login *login)
 {
-    return login->refused_signatures < login->options->attempts &&
+    return login->refused_signatures < login->setup->options->attempts &&
            login->refused_probes < LIMIT_REFUSED_PROBES;
 }
 
@@ -168,32 +168,25 @@ static void remember_probe(struct login_probe *probe, const struct ipc_auth *req
 bool login_ask(const struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                struct login_outcome *outcome, authkeys_judge *search)
 {
-    const struct options *options = login->options;
+    const struct options *options = login->setup->options;
+    const struct peer *peer = login->setup->peer;
     struct authkeys_request for_child = {
         .query = {.user = options->anybody != NULL ? options->anybody : request->user,
                   .ca_path = options->authorities,
                   .revoked_path = options->revoked,
-                  .address = login->peer->has_ip ? login->peer->address : NULL,
+                  .address = peer->has_ip ? peer->address : NULL,
                   .now = time(NULL),
                   .may_set_environment = options->user_environment,
                   .key_type = request->key_type,
                   .blob = blob,
                   .blob_bytes = request->blob_bytes},
         .search = search,
-        .rules = {.forced_command = options->forced_command,
-                  .reserve_group = options->reserve_group,
-                  .no_root = options->no_root,
-                  .keeps_refused = options->check_all,
-                  .own_uid = login->own_uid},
-        .keyless = options->anybody != NULL,
-        .best_effort = options->best_effort,
-        .identity = login->identity,
+        .setup = login->setup,
+        .own_uid = login->own_uid,
         .hostkey = login->hostkey,
-        .monitor = login->self,
-        .watched = login->ipc,
+        .monitor = getpid(),
         .deadline_ms = login->deadline_ms,
     };
-    memcpy(for_child.rules.groups, options->groups, sizeof(options->groups));
     memcpy(for_child.query.patterns, options->authkeys, sizeof(options->authkeys));
     return authkeys_ask(&outcome->account, &outcome->keys, &for_child);
 }
@@ -251,7 +244,7 @@ void login_conclude(struct login_outcome *outcome, const struct ipc_auth *reques
 void login_decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                   struct login_outcome *outcome)
 {
-    if (login->options->anybody != NULL) {
+    if (login->setup->options->anybody != NULL) {
         decide_without_key(login, request, outcome);
     } else {
         login_conclude(outcome, request, judge_key(login, request, blob, outcome));
@@ -289,7 +282,7 @@ static struct timespec time_until(int64_t until_ms)
 /* Returns early if the network process has hung up, or if a signal has asked us to end. */
 static void wait_until(const struct login *login, int64_t until_ms)
 {
-    struct pollfd network = {.fd = login->ipc};
+    struct pollfd network = {.fd = login->setup->ipc};
     while (clock_now_ms() < until_ms && !signals_ending_wait()) {
         struct timespec left = time_until(until_ms);
         if (ppoll(&network, 1, &left, NULL) > 0) {
@@ -318,12 +311,13 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
 static bool has_room(struct login *login, struct login_outcome *outcome)
 {
     const struct authkeys_account *found = &outcome->account;
-    bool forced =
-        login->options->anybody != NULL || (outcome->keys.grant.flags & GRANT_FORCED) != 0;
+    const struct options *options = login->setup->options;
+    struct admission *admission = login->setup->admission;
+    bool forced = options->anybody != NULL || (outcome->keys.grant.flags & GRANT_FORCED) != 0;
     bool reserved =
-        !forced && (found->groups.has_reserve != 0 || found->account.uid == login->admission->uid);
-    const char *full = admission_log_in(login->admission, found->account.uid,
-                                        login->options->user_connections, reserved);
+        !forced && (found->groups.has_reserve != 0 || found->account.uid == admission->uid);
+    const char *full =
+        admission_log_in(admission, found->account.uid, options->user_connections, reserved);
     if (full != NULL) {
         outcome->accepted = false;
         login->scratch->probe.until_ms = 0;
@@ -337,7 +331,7 @@ static const char *enter_session(struct login *login, const struct ipc_auth *req
                                  struct login_outcome *outcome)
 {
     struct grant *grant = &outcome->keys.grant;
-    if (login->options->anybody == NULL && !ssh_key_type_is_certificate(request->key_type)) {
+    if (login->setup->options->anybody == NULL && !ssh_key_type_is_certificate(request->key_type)) {
         memcpy(grant->fingerprint, outcome->blob_hash, sizeof(grant->fingerprint));
         grant->flags &= ~(uint32_t)GRANT_CERTIFICATE;
     }

@@ -1,4 +1,4 @@
-#include "monitor.h"
+#include "monitor_internal.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 
 #include "limit_slots.h"
-#include "monitor_internal.h"
 
 /* ---- reaping --------------------------------------------------------------------------------- */
 
@@ -63,7 +62,7 @@ static void reap_children(struct monitor *monitor, union monitor_request *reques
     int status;
     pid_t pid;
     while (has_children(monitor) && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (pid == monitor->network) {
+        if (pid == monitor->setup->network) {
             monitor->network_gone = true;
             monitor->network_status = status;
         } else if (pid == monitor->session.pid) {
@@ -78,7 +77,7 @@ static void reap_children(struct monitor *monitor, union monitor_request *reques
 static void end_in_order(struct monitor *monitor, int status, const char *reason)
 {
     ending_begin(monitor, status, reason);
-    shutdown(monitor->ipc, SHUT_WR);
+    shutdown(monitor->setup->ipc, SHUT_WR);
 }
 
 /* Another process needs our slot. It may have asked just before the login. A network process that
@@ -101,20 +100,20 @@ static void evict(struct monitor *monitor, const char *reason)
 static void judge_silence(struct monitor *monitor)
 {
     const int64_t now_ms = clock_now_ms();
-    const int64_t most_ms = (int64_t)monitor->options->login_seconds * 1000;
+    const int64_t most_ms = (int64_t)monitor->setup->options->login_seconds * 1000;
     uint64_t in, out;
     if (now_ms < monitor->silence_ms) {
         return;
     }
-    if (!tcp_bytes(&in, &out, monitor->connection) || in > 0) {
+    if (!tcp_bytes(&in, &out, monitor->setup->connection) || in > 0) {
         monitor->silence_ms = INT64_MAX;
         return;
     }
-    if (out == 0 && !tcp_waits(monitor->connection)) {
+    if (out == 0 && !tcp_waits(monitor->setup->connection)) {
         monitor->greeted_ms = now_ms; /* at the earliest */
     }
     monitor->silence_ms = now_ms + LIMIT_SILENT_LOOK_MS;
-    if (now_ms - monitor->greeted_ms >= admission_silence_ms(monitor->admission, most_ms)) {
+    if (now_ms - monitor->greeted_ms >= admission_silence_ms(monitor->setup->admission, most_ms)) {
         evict(monitor, "client is silent, and so are many others");
     }
 }
@@ -142,7 +141,8 @@ static int64_t penalty_ms(const struct monitor *monitor)
 {
     int64_t elapsed_ms = clock_now_ms() - monitor->started_ms;
     /* Its clock may be ahead of ours by the grace period. */
-    if (elapsed_ms + LIMIT_LOGIN_GRACE_MS >= (int64_t)monitor->options->login_seconds * 1000) {
+    if (elapsed_ms + LIMIT_LOGIN_GRACE_MS >=
+        (int64_t)monitor->setup->options->login_seconds * 1000) {
         return LIMIT_PENALTY_DEADLINE_MS;
     }
     return monitor->login.refused_probes + monitor->login.refused_signatures > 0
@@ -154,7 +154,7 @@ static int64_t penalty_ms(const struct monitor *monitor)
  * has ended the connection in time. */
 static void deadline_passed(struct monitor *monitor)
 {
-    const struct options *options = monitor->options;
+    const struct options *options = monitor->setup->options;
     char reason[64];
     if (monitor->connection_gone) {
         ending_fail(monitor, "network process did not end with its connection");
@@ -202,9 +202,9 @@ static void serve_turn(struct monitor *monitor)
 {
     struct monitor_buffers *buffers = monitor->buffers;
     struct pollfd waiting[] = {
-        {.fd = monitor->ipc, .events = POLLIN},
+        {.fd = monitor->setup->ipc, .events = POLLIN},
         {.fd = monitor->signals, .events = POLLIN},
-        {.fd = watches_connection(monitor) ? monitor->connection : -1, .events = POLLRDHUP}};
+        {.fd = watches_connection(monitor) ? monitor->setup->connection : -1, .events = POLLRDHUP}};
     int64_t wake_ms = MIN(monitor->deadline_ms, monitor->silence_ms);
     int timeout = wake_ms == INT64_MAX ? -1 : clock_timeout_ms(wake_ms);
     bool may_give_back = monitor->phase == MONITOR_AFTER_LOGIN && !monitor->idle;
@@ -295,33 +295,19 @@ static void start_alarm(const struct options *options)
 static void init_monitor(struct monitor *monitor, const struct monitor_setup *setup,
                          struct monitor_buffers *buffers)
 {
-    const struct options *options = setup->options;
-    monitor->options = options;
+    monitor->setup = setup;
     monitor->buffers = buffers;
-    monitor->peer = setup->peer;
-    monitor->identity = setup->identity;
-    monitor->oom = setup->oom;
-    monitor->admission = setup->admission;
-    monitor->cookie = setup->cookie;
-    monitor->ipc = setup->ipc;
-    monitor->connection = setup->connection;
-    monitor->network = setup->network;
     monitor->as_root = setup->admission->uid == 0;
     monitor->phase = MONITOR_START;
     monitor->started_ms = clock_now_ms();
     monitor->deadline_ms =
-        monitor->started_ms + (int64_t)options->login_seconds * 1000 + LIMIT_LOGIN_GRACE_MS;
+        monitor->started_ms + (int64_t)setup->options->login_seconds * 1000 + LIMIT_LOGIN_GRACE_MS;
     monitor->silence_ms = INT64_MAX;
     monitor->hostkey = secret_new(sizeof(*monitor->hostkey));
     monitor->signals = signals_watch(true);
     monitor->login = (struct login){
-        .options = options,
-        .peer = setup->peer,
-        .identity = setup->identity,
-        .self = setup->admission->pid,
+        .setup = setup,
         .hostkey = monitor->hostkey,
-        .admission = monitor->admission,
-        .ipc = setup->ipc,
         .deadline_ms = monitor->deadline_ms,
         .own_uid = monitor->as_root ? setup->identity->uid : (uid_t)-1,
         .scratch = &buffers->login,
@@ -346,7 +332,7 @@ static void prepare_monitor(struct monitor *monitor)
     if (monitor->hostkey == NULL || monitor->signals < 0 || sodium_init() < 0 ||
         !confine_not_dumpable()) {
         end_in_order(monitor, EXIT_TROUBLE, "monitor could not be set up");
-    } else if (monitor_load_hostkey(monitor->hostkey, monitor->options, &status) != 0) {
+    } else if (monitor_load_hostkey(monitor->hostkey, monitor->setup->options, &status) != 0) {
         end_in_order(monitor, status, "no host key");
         monitor->ending.logged = true;
     }
@@ -370,11 +356,11 @@ int monitor_run(const struct monitor_setup *setup)
     ending_count_bytes(monitor);
     /* systemd keeps a copy of the connection open while any process of the unit runs. Without this
      * the client would wait for the last of these processes. */
-    shutdown(monitor->connection, SHUT_RDWR);
+    shutdown(monitor->setup->connection, SHUT_RDWR);
     await_session(monitor, &memory.buffers.request);
     if (!monitor->ending.logged) {
         ending_log(monitor);
     }
-    admission_fail(monitor->admission, penalty_ms(monitor));
+    admission_fail(monitor->setup->admission, penalty_ms(monitor));
     return monitor->ending.status;
 }

@@ -22,9 +22,12 @@ struct monitor_setup {
     const struct identity *identity; /* of the unprivileged processes, where we start as root */
     struct oom *oom;                 /* of oom_raise(), called before the fork */
     struct admission *admission;     /* of admission_enter(), called before the fork */
-    const uint8_t *cookie; /* SSH_COOKIE_BYTES, drawn for this connection before the fork */
-    int ipc;               /* to the network process */
-    int connection;        /* a copy of its descriptor 0 */
+    /* SSH_COOKIE_BYTES of our first KEXINIT, drawn before the fork: no exchange hash of another
+     * connection has them. */
+    const uint8_t *cookie;
+    int ipc; /* to the network process */
+    /* A copy of its descriptor 0: only to see its end, to count its bytes and to shut it down. */
+    int connection;
     pid_t network;
 };
 

@@ -5,17 +5,13 @@
 #ifndef WREN_MONITOR_INTERNAL_H
 #define WREN_MONITOR_INTERNAL_H
 
-#include "admission.h"
 #include "authkeys.h"
-#include "base.h"
 #include "grant.h"
 #include "hostkey.h"
 #include "ipc.h"
 #include "log.h"
-#include "options.h"
-#include "process.h"
+#include "monitor.h"
 #include "session.h"
-#include "users.h"
 #include "wire.h"
 
 /* ---- the account, account_find.c ------------------------------------------------------------- */
@@ -50,33 +46,23 @@
 
 enum account_reason { ACCOUNT_GOOD, ACCOUNT_EACH_REASON(ACCOUNT_ENUMERATOR) ACCOUNT_REASONS };
 
-/* What an account must fulfil. */
-struct account_rules {
-    /* -g: it must be a member of one of these; NULL after the last one, and for any */
-    const char *groups[LIMIT_ALLOWED_GROUPS];
-    const char *reserve_group;  /* -G, or NULL */
-    const char *forced_command; /* -e, or NULL */
-    bool no_root;               /* -r: it must not have uid 0 */
-    bool keeps_refused;         /* -A: the files of a refused account are looked at, too */
-    uid_t own_uid;              /* of our unprivileged processes: not its uid; -1 for none */
-};
-
 /*
  * Looks `user` up and decides whether the account may log in. Its name must consist of printable
  * ASCII without '/', must not begin with '-', and must not be "." or "..". The system must know it;
  * it must not have expired; /etc/nologin and /run/nologin must be missing, unless it is root; it
- * must fulfil the rules. If we do not run as root, it must be the user we run as. A locked password
- * does not matter: this server has no passwords.
+ * must fulfil -g and -r; and its uid must not be `own_uid`, that of our unprivileged processes, or
+ * -1 for none. If we do not run as root, it must be the user we run as. A locked password does not
+ * matter: this server has no passwords.
  *
  * Its shell must be executable ("" in the record means /bin/sh), unless -e runs our SFTP server,
  * which needs none. Without -e the key may force that server, and the key is judged later: then
  * the path of a shell that is not executable becomes "".
  *
- * With any reason but ACCOUNT_GOOD *account and *groups are account_nobody()'s, but for a known
- * account that the rules keep.
+ * With any reason but ACCOUNT_GOOD *account and *groups are account_nobody()'s, but with -A for a
+ * known account, whose files are looked at, too.
  */
 enum account_reason account_find(struct account *account, struct account_groups *groups,
-                                 const char *user, const struct account_rules *rules);
+                                 const char *user, const struct options *options, uid_t own_uid);
 
 /* A dummy account without rights, whose home does not exist. It replaces users who do not exist or
  * may not log in: the server does the same work for it, so that timing reveals nothing. */
@@ -101,14 +87,13 @@ struct authkeys_request {
     struct authkeys_query query;
     /* What parses: authkeys_search(). Only -T has another. */
     authkeys_judge *search;
-    struct account_rules rules;
-    bool keyless;                    /* -N: asks for the account alone; there is no verdict */
-    bool best_effort;                /* -B: go on without a seccomp filter */
-    const struct identity *identity; /* which a child that starts as root takes on */
-    struct hostkey *hostkey;         /* memory of secret_new(), which the child abandons */
-    pid_t monitor;                   /* the caller; the child ends with it */
-    int watched;                     /* a socket: the answer is not needed once it hangs up */
-    int64_t deadline_ms;             /* clock_now_ms() at which the child is killed */
+    /* With -N it asks for the account alone, and there is no verdict. Once `ipc` hangs up, no
+     * answer is needed. A child that starts as root takes on `identity`. */
+    const struct monitor_setup *setup;
+    uid_t own_uid;           /* as for account_find() */
+    struct hostkey *hostkey; /* memory of secret_new(), which the child abandons */
+    pid_t monitor;           /* the caller; the child ends with it */
+    int64_t deadline_ms;     /* clock_now_ms() at which the child is killed */
 };
 
 /*
@@ -164,15 +149,10 @@ struct login_scratch {
 };
 
 struct login {
-    const struct options *options;
-    const struct peer *peer;
-    const struct identity *identity;
+    const struct monitor_setup *setup; /* -T has neither `admission` nor `network` */
     struct hostkey *hostkey;
-    struct admission *admission;
-    pid_t self;          /* the monitor's pid */
-    int ipc;             /* once it hangs up, no answer is needed */
     int64_t deadline_ms; /* of the whole login */
-    uid_t own_uid;       /* as in struct account_rules */
+    uid_t own_uid;       /* as for account_find() */
     struct login_scratch *scratch;
 
     /* Called for an accepted login: starts the session process with the account and the grant.
@@ -288,19 +268,10 @@ struct ending {
 };
 
 struct monitor {
-    const struct options *options;
-    const struct peer *peer;
-    const struct identity *identity;
-    struct oom *oom;
-    struct admission *admission;
-    const uint8_t *cookie; /* of our first KEXINIT: no exchange hash of another connection has it */
-    int ipc;
-    /* A copy of descriptor 0: only to see its end, to count its bytes and to shut it down. */
-    int connection;
+    const struct monitor_setup *setup;
     bool connection_gone; /* the client has closed its end: the deadline is within LIMIT_GONE_MS */
     int signals;          /* signals_watch() */
-    pid_t network;
-    bool network_gone; /* reaped, with network_status as its wait status */
+    bool network_gone;    /* reaped, with network_status as its wait status */
     int network_status;
     struct session_handle session; /* pid is 0 before the login and after its reaping */
     bool as_root;                  /* started as root */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "limit_slots.h"
-#include "monitor.h"
 
 /* ---- transport ------------------------------------------------------------------------------- */
 
@@ -42,8 +41,8 @@ static const char *on_start(void *process, const void *request, struct reply *re
     struct monitor *monitor = process;
     const struct ipc_start *start = request;
     char reason[LIMIT_NOTE_BYTES + 1];
-    if (!monitor_judge_layers(reason, monitor->options, monitor->as_root, start->layers,
-                              monitor->admission->fd >= 0)) {
+    if (!monitor_judge_layers(reason, monitor->setup->options, monitor->as_root, start->layers,
+                              monitor->setup->admission->fd >= 0)) {
         ending_fail(monitor, reason);
         reply->bytes = 0;
         return NULL;
@@ -85,7 +84,8 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
     if (certified && monitor->hostkey->certificate_bytes == 0) {
         return "key exchange with a host certificate that is not there";
     }
-    if (monitor->login.session_id_bytes == 0 && !sign_has_cookie(sign, tail, monitor->cookie)) {
+    if (monitor->login.session_id_bytes == 0 &&
+        !sign_has_cookie(sign, tail, monitor->setup->cookie)) {
         return "first key exchange with the cookie of another connection";
     }
     signed_hash->hash_bytes =
@@ -93,7 +93,7 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
     crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
                          monitor->hostkey->first.secret_key);
     keep_session_id(&monitor->login, sign, signed_hash);
-    admission_note_exchange(monitor->admission);
+    admission_note_exchange(monitor->setup->admission);
     monitor->silence_ms = INT64_MAX;
     return NULL;
 }
@@ -118,7 +118,7 @@ static const char *on_prove(void *process, const void *request, struct reply *re
 /* Of the longest life, if there is one. */
 static int64_t life_ends_ms(const struct monitor *monitor)
 {
-    unsigned seconds = monitor->options->life_seconds;
+    unsigned seconds = monitor->setup->options->life_seconds;
     return seconds > 0 ? monitor->started_ms + (int64_t)seconds * 1000 + LIMIT_LOGIN_GRACE_MS
                        : INT64_MAX;
 }
@@ -208,8 +208,8 @@ static const struct request_row table[IPC_TYPES] = {IPC_MONITOR_REQUESTS(ROW)};
 bool monitor_ipc_serve(struct monitor *monitor, union monitor_request *request)
 {
     const char *wrong;
-    enum request_outcome outcome =
-        ipc_serve(monitor->ipc, table, monitor->phase, monitor, request, sizeof(*request), &wrong);
+    enum request_outcome outcome = ipc_serve(monitor->setup->ipc, table, monitor->phase, monitor,
+                                             request, sizeof(*request), &wrong);
     if (wrong != NULL) {
         ending_fail(monitor, wrong);
     }

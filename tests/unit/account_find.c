@@ -52,11 +52,13 @@ time_t time(time_t *out)
     return now;
 }
 
+#define NO_UID ((uid_t)-1)
+
 /* NULL, or the words of the reason. */
-static const char *find_by(struct account *account, const char *user,
-                           const struct account_rules *rules)
+static const char *find_by(struct account *account, const char *user, const struct options *options,
+                           uid_t own_uid)
 {
-    enum account_reason reason = account_find(account, &all, user, rules);
+    enum account_reason reason = account_find(account, &all, user, options, own_uid);
     return reason != ACCOUNT_GOOD ? account_words(reason) : NULL;
 }
 
@@ -64,13 +66,13 @@ static const char *find(struct account *account, const char *user, const char *g
 {
     char first[32] = "";
     const char *second = group != NULL ? strchr(group, '+') : NULL;
-    struct account_rules rules = {.groups = {group}, .own_uid = (uid_t)-1};
+    struct options options = {.groups = {group}};
     if (second != NULL) {
         snprintf(first, sizeof(first), "%.*s", (int)(second - group), group);
-        rules.groups[0] = first;
-        rules.groups[1] = second + 1;
+        options.groups[0] = first;
+        options.groups[1] = second + 1;
     }
-    return find_by(account, user, &rules);
+    return find_by(account, user, &options, NO_UID);
 }
 
 static bool own_etc(void)
@@ -176,11 +178,11 @@ static const struct {
 TEST_EACH(who_needs_a_shell, COUNT_OF(shells))
 {
     struct account account;
-    const struct account_rules rules = {.forced_command = shells[_i].forced, .own_uid = (uid_t)-1};
+    const struct options options = {.forced_command = shells[_i].forced};
     if (!own_etc()) {
         return;
     }
-    const char *reason = find_by(&account, shells[_i].user, &rules);
+    const char *reason = find_by(&account, shells[_i].user, &options, NO_UID);
     if (shells[_i].refused) {
         ck_assert_str_eq(reason, account_words(ACCOUNT_NO_SHELL));
         ck_assert_uint_eq(account.uid, 65534);
@@ -220,30 +222,30 @@ TEST_EACH(nologin_stops_all_but_root, 2)
 TEST(no_root_keeps_root_out)
 {
     struct account account;
-    const struct account_rules rules = {.no_root = true, .own_uid = (uid_t)-1};
+    const struct options options = {.no_root = true};
     if (!own_etc()) {
         return;
     }
-    assert_contains(find_by(&account, "root", &rules), "root may not log in");
+    assert_contains(find_by(&account, "root", &options, NO_UID), "root may not log in");
     ck_assert_str_eq(account.home, "/nonexistent");
-    ck_assert_ptr_null(find_by(&account, "alice", &rules));
+    ck_assert_ptr_null(find_by(&account, "alice", &options, NO_UID));
 }
 
 /* It could stop the monitor and read the network process's memory. */
 TEST(the_servers_own_user_stays_out)
 {
     struct account account;
-    const struct account_rules rules = {.own_uid = 4001};
+    const struct options options = {0};
     if (!own_etc()) {
         return;
     }
-    assert_contains(find_by(&account, "bob", &rules), "the server's own");
-    ck_assert_ptr_null(find_by(&account, "alice", &rules));
-    ck_assert_ptr_null(find_by(&account, "root", &rules));
+    assert_contains(find_by(&account, "bob", &options, 4001), "the server's own");
+    ck_assert_ptr_null(find_by(&account, "alice", &options, 4001));
+    ck_assert_ptr_null(find_by(&account, "root", &options, 4001));
     /* A server that runs as an ordinary user has no other uid. */
     ck_assert_int_eq(setresgid(4001, 4001, 4001), 0);
     ck_assert_int_eq(setresuid(4001, 4001, 4001), 0);
-    ck_assert_ptr_null(find_by(&account, "bob", &rules));
+    ck_assert_ptr_null(find_by(&account, "bob", &options, 4001));
 }
 
 TEST(ordinary_user_serves_itself_only)

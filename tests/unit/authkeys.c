@@ -767,6 +767,9 @@ static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct hostkey *hostkey;
 static struct authkeys_account found;
 
+static struct options options;
+static struct monitor_setup setup = {.options = &options, .identity = &unprivileged};
+
 static struct authkeys_request make_request(int watched, int64_t wait_ms)
 {
     struct authkeys_request request = {.query = make_query(NULL), .search = authkeys_search};
@@ -776,10 +779,11 @@ static struct authkeys_request make_request(int watched, int64_t wait_ms)
         memset(hostkey, 0x5a, sizeof(*hostkey));
     }
     request.hostkey = hostkey;
-    request.identity = &unprivileged;
+    request.setup = &setup;
+    request.own_uid = 4711;
     request.monitor = getpid();
-    request.best_effort = !people_have_seccomp();
-    request.watched = watched;
+    options = (struct options){.best_effort = !people_have_seccomp()};
+    setup.ipc = watched;
     request.deadline_ms = clock_now_ms() + wait_ms;
     return request;
 }
@@ -878,15 +882,16 @@ TEST(account_that_may_not_log_in)
     ck_assert_int_eq(pipe(ends), 0);
     struct authkeys_request request = make_request(ends[0], 5000);
     request.query.user = "carol";
-    request.rules = (struct account_rules){.groups = {"wheel"}, .no_root = true, .own_uid = 4711};
+    options.groups[0] = "wheel";
+    options.no_root = true;
     ck_assert(!authkeys_ask(&found, &verdict, &request));
     ck_assert_uint_eq(found.reason, ACCOUNT_UNKNOWN);
     ck_assert_str_eq(found.account.home, "/nonexistent");
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_MISSING); /* the dummy account has no file */
     ck_assert_uint_eq(people->lookups, 1);
-    ck_assert_str_eq(people->rules.groups[0], "wheel");
-    ck_assert(people->rules.no_root);
-    ck_assert_uint_eq(people->rules.own_uid, 4711);
+    ck_assert_str_eq(people->options.groups[0], "wheel");
+    ck_assert(people->options.no_root);
+    ck_assert_uint_eq(people->own_uid, 4711);
 }
 
 /* The file of a user whose key can't be looked up is not opened. */

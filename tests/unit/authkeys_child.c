@@ -77,14 +77,16 @@ static void run_child(void)
 {
     static char authorities[2 * SCRATCH_BYTES];
     snprintf(authorities, sizeof(authorities), "%s/authorities", scratch);
+    static const struct options options;
+    const struct monitor_setup setup = {.options = &options, .identity = &unprivileged};
     const struct authkeys_request request = {
         .query = {.user = "alice",
                   .patterns = {"keys", "credential:for.%u"},
                   .ca_path = authorities,
                   .key_type = IPC_KEY_ED25519},
         .search = authkeys_search,
-        .rules = {.own_uid = (uid_t)-1},
-        .identity = &unprivileged,
+        .setup = &setup,
+        .own_uid = (uid_t)-1,
         .hostkey = hostkey,
         .monitor = getppid(),
     };

@@ -29,6 +29,13 @@ static struct peer peer;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct oom oom = {.fd = -1};
 static struct admission admission;
+static struct monitor_setup setup = {.options = &options,
+                                     .peer = &peer,
+                                     .identity = &unprivileged,
+                                     .oom = &oom,
+                                     .admission = &admission,
+                                     .ipc = IPC_DESCRIPTOR,
+                                     .connection = CONNECTION};
 static struct monitor_memory memory;
 static struct monitor *const monitor = &memory.monitor;
 static void *page;
@@ -91,16 +98,10 @@ static void set_up_monitor(void)
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     log_open(options.syslog, LOG_EVENT);
-    monitor->options = &options;
-    monitor->peer = &peer;
-    monitor->identity = &unprivileged;
-    monitor->oom = &oom;
     admission.fd = fcntl(memfd_create("slots", MFD_CLOEXEC), F_DUPFD_CLOEXEC, 50);
-    monitor->admission = &admission;
-    monitor->ipc = IPC_DESCRIPTOR;
-    monitor->connection = CONNECTION;
+    monitor->setup = &setup;
     monitor->signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
-    monitor->network = start_network();
+    setup.network = start_network();
     monitor->as_root = geteuid() == 0;
     monitor->hostkey = secret_new(sizeof(*monitor->hostkey));
     monitor->deadline_ms = INT64_MAX;
@@ -144,11 +145,11 @@ static void the_network_process_is_killed_and_reaped(void)
     struct signalfd_siginfo signal;
     struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
     int status;
-    call_need(kill(monitor->network, SIGKILL) == 0);
+    call_need(kill(setup.network, SIGKILL) == 0);
     call_need(poll(&waiting, 1, 5000) == 1);
     call_need(read(monitor->signals, &signal, sizeof(signal)) == sizeof(signal));
     /* The signal may be of the session process, which has ended too. */
-    call_need(waitpid(monitor->network, &status, 0) == monitor->network);
+    call_need(waitpid(setup.network, &status, 0) == setup.network);
     call_need(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
@@ -254,7 +255,7 @@ TEST_EACH(forbidden_calls_kill, CALLS_OF_NOBODY + COUNT_OF(forbidden))
 /* The only signal that the monitor may send to the network process is SIGKILL. */
 static void stop_the_network_process(void)
 {
-    syscall(SYS_kill, monitor->network, SIGSTOP);
+    syscall(SYS_kill, setup.network, SIGSTOP);
 }
 
 TEST(other_signals_kill)

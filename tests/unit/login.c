@@ -50,6 +50,8 @@ static const char *enter(void *monitor, const struct authkeys_account *account,
 }
 
 static struct admission admission = {.fd = -1};
+static struct monitor_setup setup = {
+    .options = &options, .peer = &peer, .identity = &unprivileged, .admission = &admission};
 
 static unsigned sleeps;
 
@@ -132,17 +134,13 @@ static void begin(void)
     options.authkeys[0] = pattern;
     ck_assert_int_eq(pipe(watched), 0);
     memset(&login, 0, sizeof(login));
-    login.options = &options;
+    login.setup = &setup;
     login.hostkey = hostkey;
-    login.peer = &peer;
-    login.admission = &admission;
-    login.identity = &unprivileged;
     login.own_uid = 4711;
-    login.self = getpid();
     login.scratch = &scratch;
     login.enter = enter;
     login.monitor = &entered;
-    login.ipc = watched[0];
+    setup.ipc = watched[0];
     login.deadline_ms = clock_now_ms() + 30000;
     login.session_id_bytes = 64;
     randombytes_buf(login.session_id, sizeof(login.session_id));
@@ -760,11 +758,11 @@ TEST_EACH(the_child_gets_the_rules, 2)
     options.reserve_group = _i == 1 ? "admins" : NULL;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(people->lookups, 1);
-    ck_assert_uint_eq(people->rules.own_uid, 4711);
-    ck_assert_int_eq(people->rules.no_root, _i == 1);
-    ck_assert_mem_eq(people->rules.groups, options.groups, sizeof(options.groups));
-    ck_assert_ptr_eq(people->rules.forced_command, options.forced_command);
-    ck_assert_ptr_eq(people->rules.reserve_group, options.reserve_group);
+    ck_assert_uint_eq(people->own_uid, 4711);
+    ck_assert_int_eq(people->options.no_root, _i == 1);
+    ck_assert_mem_eq(people->options.groups, options.groups, sizeof(options.groups));
+    ck_assert_ptr_eq(people->options.forced_command, options.forced_command);
+    ck_assert_ptr_eq(people->options.reserve_group, options.reserve_group);
 }
 
 static void rename_to_bob(struct account *account, struct account_groups *groups)

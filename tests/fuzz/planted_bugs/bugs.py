@@ -93,7 +93,7 @@ BUGS = {
         system="system_slots", fuzz="monitor"),
     "silence": Bug(
         "a deadline for those who have answered", "src/monitor/monitor_ipc.c",
-        "    admission_note_exchange(monitor->admission);\n    monitor->silence_ms = INT64_MAX;\n",
-        "    admission_note_exchange(monitor->admission);\n",
+        "    admission_note_exchange(monitor->setup->admission);\n    monitor->silence_ms = INT64_MAX;\n",
+        "    admission_note_exchange(monitor->setup->admission);\n",
         system="system_slots", fuzz="monitor"),
 }

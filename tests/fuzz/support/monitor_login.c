@@ -48,13 +48,13 @@ SIMULATED(int, crypto_sign_verify_detached, const unsigned char *signature,
 
 SIMULATED(void, admission_note_exchange, struct admission *admission)
 {
-    SIMULATION_CHECK(admission == running->admission && !model.may_sign && model.reply_due);
+    SIMULATION_CHECK(admission == running->setup->admission && !model.may_sign && model.reply_due);
     simulation_goal("slot-exchanged");
 }
 
 SIMULATED(int64_t, admission_silence_ms, const struct admission *admission, int64_t most_ms)
 {
-    SIMULATION_CHECK(admission == running->admission && model.session_id_bytes == 0);
+    SIMULATION_CHECK(admission == running->setup->admission && model.session_id_bytes == 0);
     SIMULATION_CHECK(most_ms == (int64_t)model.options->login_seconds * 1000);
     const int64_t may_ms = program.crowded && most_ms > LIMIT_SILENT_MS ? LIMIT_SILENT_MS : most_ms;
     model.silent = simulation_ms - running->greeted_ms >= may_ms;
@@ -71,7 +71,7 @@ SIMULATED(const char *, admission_log_in, const struct admission *admission, uid
         model.options->anybody != NULL || (model.answer.verdict.grant.flags & GRANT_FORCED) != 0;
     const bool administrator =
         account->groups.has_reserve != 0 || account->account.uid == admission->uid;
-    SIMULATION_CHECK(admission == running->admission && !model.left && model.deciding);
+    SIMULATION_CHECK(admission == running->setup->admission && !model.left && model.deciding);
     SIMULATION_CHECK(model.auth.stage == IPC_AUTH_SIGNED && model_accepts(&model));
     SIMULATION_CHECK(user == account->account.uid && reserved == (administrator && !forced));
     SIMULATION_CHECK(most == model.options->user_connections);
@@ -82,7 +82,7 @@ SIMULATED(const char *, admission_log_in, const struct admission *admission, uid
 /* Once, by an accepted login, before anything runs as its user. */
 SIMULATED(void, admission_leave, struct admission *admission)
 {
-    SIMULATION_CHECK(admission == running->admission && !model.left && model.sessions == 0);
+    SIMULATION_CHECK(admission == running->setup->admission && !model.left && model.sessions == 0);
     SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
                      model_accepts(&model) && !model.full);
     model.left = true;
@@ -99,7 +99,7 @@ SIMULATED(void, admission_fail, const struct admission *admission, int64_t added
     if (running == NULL) { /* the program's first connection, and it has ended without a request */
         return;
     }
-    SIMULATION_CHECK(admission == running->admission);
+    SIMULATION_CHECK(admission == running->setup->admission);
     if (simulation_ms - running->started_ms >= most_ms) {
         SIMULATION_CHECK(added_ms == LIMIT_PENALTY_DEADLINE_MS);
         simulation_goal("penalty-deadline");
@@ -122,7 +122,7 @@ SIMULATED(int, session_process_start, struct session_handle *handle,
     const struct grant grant = model_grant(&model);
     SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
                      model_accepts(&model) && ++model.sessions == 1);
-    SIMULATION_CHECK(model.left && setup->closes[3] == running->admission->fd);
+    SIMULATION_CHECK(model.left && setup->closes[3] == running->setup->admission->fd);
     SIMULATION_CHECK(memcmp(setup->account, &account->account, sizeof(account->account)) == 0 &&
                      memcmp(setup->groups, &account->groups, sizeof(account->groups)) == 0 &&
                      memcmp(setup->grant, &grant, sizeof(grant)) == 0);

@@ -25,7 +25,7 @@ PROTECTIONS = {
     # login.pml
     "HASH_HAS_HOSTKEY": ("src/monitor/sign.c", "exchange_hash_string(&hash, k_s, k_s_bytes);"),
     "CHECKS_COOKIE": ("src/monitor/monitor_ipc.c",
-                      "if (monitor->login.session_id_bytes == 0 && !sign_has_cookie(sign, tail, monitor->cookie)) {"),
+                      "    if (monitor->login.session_id_bytes == 0 &&\n        !sign_has_cookie(sign, tail, monitor->setup->cookie)) {"),
     "KEEPS_FIRST_HASH": ("src/monitor/monitor_ipc.c", "if (login->session_id_bytes == 0) {"),
     "SIGNED_HAS_SESSION_ID": ("src/monitor/sign.c", "writer_string(&writer, login->session_id, login->session_id_bytes);"),
     "SIGNED_HAS_HOSTKEY": ("src/monitor/sign.c", "writer_string(&writer, k_s, k_s_bytes);"),
@@ -35,7 +35,7 @@ PROTECTIONS = {
     # login.pml and processes.pml
     "COUNTS_LOGIN": ("src/monitor/login.c", "} else if (has_room(login, outcome)) {"),
     # processes.pml
-    "GIVES_BACK_SLOT": ("src/monitor/drop_privileges.c", "admission_leave(monitor->admission);"),
+    "GIVES_BACK_SLOT": ("src/monitor/drop_privileges.c", "admission_leave(admission);"),
     "LOOKS_AT_DEADLINE": ("src/monitor/monitor.c", "if (clock_now_ms() >= monitor->deadline_ms) {"),
     "WATCHES_CONNECTION": ("src/monitor/monitor.c", "if (ready > 0 && waiting[2].revents != 0) {\n        connection_ended(monitor);"),
     "KILLS_NETWORK": ("src/monitor/monitor.c", '"network process did not end");\n            ending_kill_network(monitor);'),

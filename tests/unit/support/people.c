@@ -25,12 +25,13 @@ void people_begin(const char *home)
 }
 
 enum account_reason account_find(struct account *account, struct account_groups *groups,
-                                 const char *user, const struct account_rules *rules)
+                                 const char *user, const struct options *options, uid_t own_uid)
 {
-    people->rules = *rules;
+    people->options = *options;
+    people->own_uid = own_uid;
     people->lookups++;
     account_nobody(account, groups);
-    if (strcmp(user, "root") == 0 && rules->no_root) {
+    if (strcmp(user, "root") == 0 && options->no_root) {
         return ACCOUNT_ROOT;
     }
     if (strcmp(user, "alice") != 0 && strcmp(user, "bob") != 0) {

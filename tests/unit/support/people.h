@@ -15,7 +15,8 @@ struct people {
     /* Changes the account in the child; NULL for no change. */
     void (*change_account)(struct account *account, struct account_groups *groups);
     /* The rules of the last lookup, and the number of lookups. */
-    struct account_rules rules;
+    struct options options;
+    uid_t own_uid;
     unsigned lookups;
 };
 
