@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <sys/socket.h>
 
 /* A reply's descriptors, in the order of their arrival. */
@@ -21,37 +22,32 @@ static int socket_for(const struct connection *connection, uint32_t type)
     return is_of_session(type) ? connection->session_ipc : connection->ipc;
 }
 
-static bool fail_gone(struct connection *connection, uint32_t type)
+/* Ends the connection, because of what the other process is or did. */
+static bool fail(struct connection *connection, uint32_t type, const char *what)
 {
-    connection_fail(connection,
-                    is_of_session(type) ? "the session process is gone" : "the monitor is gone");
+    char reason[64];
+    snprintf(reason, sizeof(reason), "the %s %s",
+             is_of_session(type) ? "session process" : "monitor", what);
+    connection_fail(connection, reason);
     return false;
 }
 
-/* Ends the connection after a failed system call. Only these errors say that the process has
- * ended. */
+/* After a failed system call. Only these errors say that the process has ended. */
 static bool fail_call(struct connection *connection, uint32_t type)
 {
-    if (errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED) {
-        return fail_gone(connection, type);
-    }
-    connection_fail(connection, is_of_session(type) ? "the session process could not be asked"
-                                                    : "the monitor could not be asked");
-    return false;
+    bool gone = errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED;
+    return fail(connection, type, gone ? "is gone" : "could not be asked");
 }
 
 static bool fail_wrong(struct connection *connection, uint32_t type)
 {
-    connection_fail(connection, is_of_session(type) ? "the session process gave a wrong reply"
-                                                    : "the monitor gave a wrong reply");
-    return false;
+    return fail(connection, type, "gave a wrong reply");
 }
 
+/* A request's struct is its first part. */
 static uint32_t type_of(const struct iovec *parts)
 {
-    uint32_t type;
-    memcpy(&type, parts[0].iov_base, sizeof(type));
-    return type;
+    return *(const uint32_t *)parts[0].iov_base;
 }
 
 static bool send_request(struct connection *connection, struct iovec *parts, uint8_t part_count)
@@ -115,13 +111,11 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
         return false;
     }
     if (received <= 0) {
-        return received < 0 ? fail_call(connection, type) : fail_gone(connection, type);
+        return received < 0 ? fail_call(connection, type) : fail(connection, type, "is gone");
     }
     take_descriptors(&message, descriptors);
     descriptors->cut_off = (message.msg_flags & MSG_CTRUNC) != 0;
-    uint32_t reply_type;
-    memcpy(&reply_type, reply, sizeof(reply_type));
-    if (received != (ssize_t)reply_bytes || reply_type != type ||
+    if (received != (ssize_t)reply_bytes || *(const uint32_t *)reply != type ||
         (message.msg_flags & MSG_TRUNC) != 0) {
         close_all(descriptors);
         return fail_wrong(connection, type);
