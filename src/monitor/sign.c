@@ -126,7 +126,7 @@ size_t sign_login_data(uint8_t out[static SIGN_LOGIN_BYTES], const struct login 
                                          host_blob, &k_s_bytes);
         writer_string(&writer, k_s, k_s_bytes);
     }
-    return writer_failed(&writer) ? 0 : writer.used;
+    return writer.failed ? 0 : writer.used;
 }
 
 /* Checks that the user touched the FIDO authenticator, and verified, where required (PROTOCOL.u2f).

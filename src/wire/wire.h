@@ -144,7 +144,7 @@ bool reader_end(const struct reader *reader);
 /* ---- writing, writer.c ----------------------------------------------------------------------- */
 
 /* Builds messages, keys and signed data (RFC 4251 section 5). Each function appends one field. If a
- * field does not fit, nothing is written from then on; ask writer_failed() once, at the end. */
+ * field does not fit, nothing is written from then on; look at `failed` once, at the end. */
 
 struct writer {
     uint8_t *bytes;
@@ -172,8 +172,6 @@ void writer_mpint(struct writer *writer, const uint8_t *big_endian, size_t count
  * fills in the length. Pairs nest. */
 size_t writer_string_begin(struct writer *writer);
 void writer_string_end(struct writer *writer, size_t mark);
-
-bool writer_failed(const struct writer *writer);
 
 /* ---- types of keys, ssh_key_types.c ---------------------------------------------------------- */
 

@@ -82,8 +82,3 @@ void writer_string_end(struct writer *writer, size_t mark)
         big_endian_write(writer->bytes + mark, (uint32_t)(writer->used - mark - 4));
     }
 }
-
-bool writer_failed(const struct writer *writer)
-{
-    return writer->failed;
-}

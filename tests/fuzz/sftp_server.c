@@ -191,7 +191,7 @@ SIMULATED(void, sftp_request, struct sftp *sftp, const uint8_t *packet, size_t b
         simulation_goal("malformed");
         return;
     }
-    SIMULATION_CHECK(sftp->answers.used <= sizeof(sftp->output) && !writer_failed(&sftp->answers));
+    SIMULATION_CHECK(sftp->answers.used <= sizeof(sftp->output) && !sftp->answers.failed);
     if (sftp->ended != NULL) {
         SIMULATION_CHECK(client_has_gone());
         return;

@@ -65,6 +65,5 @@ int main(void)
     PROVE(writer.used >= used && writer.used <= writer.capacity, "used stays inside the buffer");
     PROVE(writer.capacity == capacity, "the buffer stays as large as it is");
     PROVE(!failed || (writer.failed && writer.used == used), "after a failure nothing is written");
-    PROVE(writer_failed(&writer) == writer.failed, "the answer is the state");
     return 0;
 }

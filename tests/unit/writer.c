@@ -17,7 +17,7 @@ UNIT_FIXTURE(start, NULL);
 
 static void expect(const void *bytes, size_t count)
 {
-    ck_assert(!writer_failed(&writer));
+    ck_assert(!writer.failed);
     ck_assert_uint_eq(writer.used, count);
     ck_assert_mem_eq(room, bytes, count);
     ck_assert_uint_eq(room[count], 0xee);
@@ -56,7 +56,7 @@ TEST(overflow_sticks)
 {
     uint8_t whole[64];
     write_fields();
-    ck_assert(!writer_failed(&writer));
+    ck_assert(!writer.failed);
     size_t count = writer.used;
     ck_assert_uint_eq(count, 4 + 1 + 4 + (4 + 9) + (4 + 3) + 1);
     memcpy(whole, room, count);
@@ -64,7 +64,7 @@ TEST(overflow_sticks)
         memset(room, 0xee, sizeof(room));
         writer_init(&writer, room, capacity);
         write_fields();
-        ck_assert_int_eq(writer_failed(&writer), capacity < count);
+        ck_assert_int_eq(writer.failed, capacity < count);
         ck_assert_uint_le(writer.used, capacity);
         for (size_t i = capacity; i < sizeof(room); i++) {
             ck_assert_uint_eq(room[i], 0xee);
@@ -73,7 +73,7 @@ TEST(overflow_sticks)
         if (capacity < count) {
             writer_u8(&writer, 9);
             writer_bytes(&writer, "", 0);
-            ck_assert(writer_failed(&writer));
+            ck_assert(writer.failed);
             ck_assert_uint_eq(writer.used, used);
         } else {
             ck_assert_mem_eq(room, whole, count);
@@ -90,7 +90,7 @@ TEST(nothing_is_taken_after_an_overflow)
     writer_u8(&writer, 3);
     writer_bool(&writer, true);
     writer_bytes(&writer, "x", 1);
-    ck_assert(writer_failed(&writer));
+    ck_assert(writer.failed);
     ck_assert_uint_eq(writer.used, 4);
     ck_assert_uint_eq(room[4], 0xee);
 }
@@ -99,7 +99,7 @@ TEST(a_count_that_would_wrap)
 {
     writer_u32(&writer, 0);
     writer_bytes(&writer, room, SIZE_MAX);
-    ck_assert(writer_failed(&writer));
+    ck_assert(writer.failed);
     ck_assert_uint_eq(writer.used, 4);
 }
 

@@ -79,7 +79,7 @@ static void hold_back(struct connection *connection, struct writer *message)
 
 void message_send(struct connection *connection, struct writer *message)
 {
-    if (writer_failed(message)) {
+    if (message->failed) {
         if (connection->kex.sent) {
             refuse_flood(connection);
         } else {

@@ -120,7 +120,7 @@ void kexinit_send(struct connection *connection)
     }
     writer_bool(&own, false);
     writer_u32(&own, 0);
-    if (writer_failed(&own)) {
+    if (own.failed) {
         connection_fail(connection, "KEXINIT does not fit its buffer");
         return;
     }

@@ -102,7 +102,7 @@ static size_t signed_data(uint8_t out[static 1024], const struct attack *attack,
     writer_u8(&writer, 1);
     writer_text(&writer, "ssh-ed25519");
     writer_string(&writer, blob, blob_bytes);
-    return writer_failed(&writer) || hostbound ? 0 : writer.used;
+    return writer.failed || hostbound ? 0 : writer.used;
 }
 
 void make_auth(struct attack *attack, uint32_t stage, const struct key *key, const char *user)
