@@ -67,13 +67,6 @@ static bool filter_monitor(const struct monitor *monitor)
 
 /* ---- giving up ------------------------------------------------------------------------------- */
 
-/* RLIMIT_FSIZE stays: the log may be a file. */
-static void limit_monitor(void)
-{
-    confine_limit(RLIMIT_NPROC, 0);
-    confine_limit(RLIMIT_CORE, 0);
-}
-
 /* With the network process's uid the monitor may still kill that process, and the user who has
  * logged in may not stop, slow down or inspect the monitor. Trick: own frame; the session process
  * would keep a copy. */
@@ -84,7 +77,8 @@ __attribute__((noinline)) static const char *confine_monitor(const struct monito
         return "monitor could not give up root";
     }
     confine_capabilities();
-    limit_monitor();
+    confine_limit(RLIMIT_NPROC, 0);
+    confine_limit(RLIMIT_CORE, 0); /* RLIMIT_FSIZE stays: the log may be a file */
     if (!confine_new_privileges() || !confine_not_dumpable()) {
         return "monitor could not give up its rights";
     }
@@ -94,19 +88,14 @@ __attribute__((noinline)) static const char *confine_monitor(const struct monito
     return NULL;
 }
 
-static void stop_alarm(void)
-{
-    const struct itimerval none = {.it_value = {0}};
-    setitimer(ITIMER_REAL, &none, NULL);
-}
-
 const char *drop_privileges(void *process, const struct authkeys_account *account,
                             const struct grant *grant)
 {
     struct monitor *monitor = process;
     const struct options *options = monitor->setup->options;
     struct admission *admission = monitor->setup->admission;
-    stop_alarm();
+    const struct itimerval no_alarm = {.it_value = {0}};
+    setitimer(ITIMER_REAL, &no_alarm, NULL);
     admission_leave(admission);
     const struct session_setup setup = {
         .options = {.forced_command = options->forced_command,

@@ -52,11 +52,8 @@ void ending_decide_by_exit(struct monitor *monitor)
 void ending_count_bytes(struct monitor *monitor)
 {
     struct ending *ending = &monitor->ending;
-    uint64_t in, out;
-    if (tcp_bytes(&in, &out, monitor->setup->connection)) {
+    if (tcp_bytes(&ending->bytes_in, &ending->bytes_out, monitor->setup->connection)) {
         ending->counted = true;
-        ending->bytes_in = in;
-        ending->bytes_out = out;
     }
 }
 

@@ -49,19 +49,15 @@ static void judge_session(struct monitor *monitor, int status)
     ending_begin(monitor, EXIT_TROUBLE, reason);
 }
 
-/* init reaps the children that read keys. */
-static bool has_children(const struct monitor *monitor)
-{
-    return !monitor->network_gone || monitor->session.pid != 0;
-}
-
-/* Reaps the other processes, and children that read keys. When the session process has ended, the
- * waiting requests are served first: an END among them gives the reason. */
+/* Reaps the other processes, and children that read keys; init reaps those that are left at the
+ * end. When the session process has ended, the waiting requests are served first: an END among them
+ * gives the reason. */
 static void reap_children(struct monitor *monitor, union monitor_request *request)
 {
     int status;
     pid_t pid;
-    while (has_children(monitor) && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((!monitor->network_gone || monitor->session.pid != 0) &&
+           (pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == monitor->setup->network) {
             monitor->network_gone = true;
             monitor->network_status = status;
@@ -182,13 +178,6 @@ static void connection_ended(struct monitor *monitor)
     }
 }
 
-/* A logged-in user's monitor may be idle for days: only what it needs stays in memory. */
-static void give_back_memory(struct monitor_buffers *buffers)
-{
-    memory_give_back(buffers, sizeof(*buffers));
-    memory_give_back_stack();
-}
-
 /* Not in the turn right after the login: the client of a short command may leave then, and the
  * network process reports that itself. */
 static bool watches_connection(struct monitor *monitor)
@@ -211,7 +200,9 @@ static void serve_turn(struct monitor *monitor)
     int ready = poll(waiting, 3, may_give_back ? LIMIT_REST_MS : timeout);
     monitor->idle = ready == 0;
     if (ready == 0 && may_give_back) {
-        give_back_memory(buffers);
+        /* It may be idle for days: only what it needs stays in memory. */
+        memory_give_back(buffers, sizeof(*buffers));
+        memory_give_back_stack();
         return;
     }
     if (ready < 0 && errno != EINTR) {
