@@ -45,7 +45,7 @@ bool channel_is_open(const struct channel *channel)
 
 bool channel_is_live(const struct channel *channel)
 {
-    return channel_output_is_live(channel->output);
+    return channel->output >= OUTPUT_OPEN && channel->output < OUTPUT_CLOSED;
 }
 
 bool channel_several_live(const struct connection *connection)
@@ -59,9 +59,7 @@ bool channel_several_live(const struct connection *connection)
 
 uint32_t channel_number(const struct connection *connection, const struct channel *channel)
 {
-    /* Unsigned: ARMv7 divides in a function, and in a larger one where there are signs. */
-    size_t offset = (size_t)((uintptr_t)channel - (uintptr_t)connection->channels);
-    return (uint32_t)(offset / sizeof(*channel));
+    return (uint32_t)INDEX_IN(connection->channels, channel);
 }
 
 size_t channel_waiting_bytes(const struct connection *connection, const struct channel *channel)

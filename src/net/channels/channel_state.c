@@ -59,8 +59,3 @@ bool channel_input_has_eof(enum channel_input state)
 {
     return state >= INPUT_WAITING_EOF;
 }
-
-bool channel_output_is_live(enum channel_output state)
-{
-    return state >= OUTPUT_OPEN && state < OUTPUT_CLOSED;
-}

@@ -117,7 +117,4 @@ enum channel_flow channel_flow_after(enum channel_flow state, enum channel_flow_
 /* True after the client's EOF. */
 bool channel_input_has_eof(enum channel_input state);
 
-/* True while a program runs, or its exit status or the end of its output is still due. */
-bool channel_output_is_live(enum channel_output state);
-
 #endif
