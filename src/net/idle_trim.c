@@ -1,7 +1,5 @@
 #include "net.h"
 
-#include "process.h"
-
 /* A keystroke and its echo use less than this of a buffer. They should not cost a system call and
  * page faults each time. */
 #define KEPT_BYTES 4096

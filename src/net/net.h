@@ -11,6 +11,7 @@
 #include "channel_streams.h"
 #include "channels.h"
 #include "ipc.h"
+#include "process.h"
 #include "transport.h"
 #include "wire.h"
 

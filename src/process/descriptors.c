@@ -7,6 +7,14 @@
  * lowered after it was opened. */
 #define MOST_DESCRIPTORS 65536
 
+void descriptors_close_one(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
 struct closing {
     int first;
     bool itself;

@@ -109,10 +109,7 @@ void oom_raise(struct oom *oom, int least_fd)
     if (bytes > 0 && !is_high(oom->before) && write_score(oom->fd, high)) {
         return;
     }
-    if (oom->fd >= 0) {
-        close(oom->fd);
-        oom->fd = -1;
-    }
+    descriptors_close_one(&oom->fd);
 }
 
 void oom_restore(struct oom *oom, pid_t other)
@@ -122,8 +119,7 @@ void oom_restore(struct oom *oom, pid_t other)
         return;
     }
     write_score(oom->fd, oom->before);
-    close(oom->fd);
-    oom->fd = -1;
+    descriptors_close_one(&oom->fd);
     snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)other);
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {

@@ -111,6 +111,9 @@ void entropy_stop(void);
 /* Descriptors and signals that a process inherits: the daemon from its launcher, programs of a
  * session from the daemon. */
 
+/* Closes *fd if it is open, and sets it to -1. */
+void descriptors_close_one(int *fd);
+
 /* Closes every descriptor from `first` on. On kernels before 5.9 without /proc only those up to
  * 65535. */
 void descriptors_close_from(int first);

@@ -58,9 +58,6 @@ int streams_open(struct streams *streams, bool on_terminal);
 /* Closes the ends that are open, and sets them to -1. */
 void streams_close(int ends[static STREAMS]);
 
-/* Closes one descriptor if it is open, and sets it to -1. */
-void streams_close_one(int *fd);
-
 /* ---- pseudo-terminals, streams.c ------------------------------------------------------------- */
 
 /* "/dev/pts/" and a number. */

@@ -182,9 +182,9 @@ static struct running start_program(const struct sessions *sessions, const struc
     pid_t pid = ready ? program_start(&program) : -1;
     if (pid < 0) {
         log_trouble("fork", NULL, strerror(errno));
-        streams_close_one(&report[0]);
+        descriptors_close_one(&report[0]);
     }
-    streams_close_one(&report[1]);
+    descriptors_close_one(&report[1]);
     return (struct running){.pid = pid < 0 ? 0 : pid,
                             .report = report[0],
                             .channel = request->channel,
@@ -275,8 +275,8 @@ const char *sessions_release(void *process, const void *release, struct reply *r
         return bad_channel;
     }
     struct session *session = &sessions->by_channel[request->channel];
-    streams_close_one(&session->terminal);
-    streams_close_one(&session->exit_pipe);
+    descriptors_close_one(&session->terminal);
+    descriptors_close_one(&session->exit_pipe);
     session->state = SESSION_NONE;
     session->program = 0;
     reply->body.done.done = 1;
@@ -294,7 +294,7 @@ static void read_reports(const struct sessions *sessions, struct running *row)
 {
     const struct sftp_origin origin = origin_of(sessions, row);
     if (row->report >= 0 && !sftp_reports_read(row->report, &origin, &row->reported)) {
-        streams_close_one(&row->report);
+        descriptors_close_one(&row->report);
     }
 }
 
@@ -348,15 +348,15 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         const struct sftp_origin origin = origin_of(sessions, row);
         sftp_reports_end(status, &origin);
     }
-    streams_close_one(&row->report);
+    descriptors_close_one(&row->report);
     row->pid = 0;
     struct session *session = &sessions->by_channel[row->channel];
     if (session->state == SESSION_RUNNING && session->program == pid) {
-        streams_close_one(&session->terminal);
+        descriptors_close_one(&session->terminal);
         /* Never blocks, as the pipe is empty; fails if the network process has closed its end. */
         ssize_t written = write(session->exit_pipe, &ended, sizeof(ended));
         (void)written;
-        streams_close_one(&session->exit_pipe);
+        descriptors_close_one(&session->exit_pipe);
         session->state = SESSION_ENDED;
         session->program = 0;
         log_exit(&ended, row->channel, pid, sessions->key);

@@ -11,18 +11,10 @@
 
 /* ---- pipes ----------------------------------------------------------------------------------- */
 
-void streams_close_one(int *fd)
-{
-    if (*fd >= 0) {
-        close(*fd);
-        *fd = -1;
-    }
-}
-
 void streams_close(int ends[static STREAMS])
 {
     for (size_t i = 0; i < STREAMS; i++) {
-        streams_close_one(&ends[i]);
+        descriptors_close_one(&ends[i]);
     }
 }
 
@@ -87,7 +79,7 @@ int streams_open_terminal(int *slave, char name[static TERMINAL_NAME_BYTES],
         return master;
     }
     int error = errno;
-    streams_close_one(slave);
+    descriptors_close_one(slave);
     close(master);
     errno = error;
     return -1;

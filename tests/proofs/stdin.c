@@ -61,7 +61,7 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
     return nondet_bool() ? (ssize_t)written : -1;
 }
 
-void channel_close_descriptor(int *fd)
+void descriptors_close_one(int *fd)
 {
     *fd = -1;
 }

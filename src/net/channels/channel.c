@@ -116,14 +116,6 @@ bool channel_widen_pipe(int fd, bool *widened)
     return bytes >= 0 && bytes < LIMIT_PIPE_BYTES && fcntl(fd, F_SETPIPE_SZ, LIMIT_PIPE_BYTES) > 0;
 }
 
-void channel_close_descriptor(int *fd)
-{
-    if (*fd >= 0) {
-        close(*fd);
-        *fd = -1;
-    }
-}
-
 /* ---- its queue ------------------------------------------------------------------------------- */
 
 static void add_chunk(struct pool *pool, struct queue *queue)

@@ -49,7 +49,7 @@ static void change_output(struct connection *connection, struct channel *channel
     if ((after == OUTPUT_CLOSED || after == OUTPUT_FREE) && before != OUTPUT_CLOSED) {
         channel_stdin_shut(connection, channel);
         channel_stdout_shut(channel);
-        channel_close_descriptor(&channel->child_exit);
+        descriptors_close_one(&channel->child_exit);
         channel_send(connection, channel, SSH_MSG_CHANNEL_CLOSE);
     }
     if (after == OUTPUT_FREE) {
@@ -107,7 +107,7 @@ static void read_exit(struct connection *connection, struct channel *channel)
     if (count == (ssize_t)sizeof(result)) {
         send_exit(connection, channel, &result);
     }
-    channel_close_descriptor(&channel->child_exit);
+    descriptors_close_one(&channel->child_exit);
     channel->exited_ms = connection->now_ms;
     change_output(connection, channel, OUTPUT_EXIT);
 }

@@ -12,7 +12,7 @@ static void close_stdin(struct connection *connection, struct channel *channel,
     if (channel->has_pty) {
         channel->child_stdin = -1;
     }
-    channel_close_descriptor(&channel->child_stdin);
+    descriptors_close_one(&channel->child_stdin);
     channel_window_consume(channel, channel_waiting_bytes(connection, channel));
     queue_drop(&connection->pool, &channel->pending, channel->pending.bytes);
     if (connection->stdin_batch.channel == channel) {

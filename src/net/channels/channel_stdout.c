@@ -40,8 +40,8 @@ void channel_stdout_open(struct channel *channel, int child_stdout, int child_st
 
 void channel_stdout_shut(struct channel *channel)
 {
-    channel_close_descriptor(&channel->child_stdout);
-    channel_close_descriptor(&channel->child_stderr);
+    descriptors_close_one(&channel->child_stdout);
+    descriptors_close_one(&channel->child_stderr);
 }
 
 /* ---- pace ------------------------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ static bool read_child(struct connection *connection, struct channel *channel, i
         if (channel->has_pty) {
             channel_stdin_shut(connection, channel);
         }
-        channel_close_descriptor(fd);
+        descriptors_close_one(fd);
         return false;
     }
     message.used += (size_t)count;

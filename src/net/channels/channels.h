@@ -162,9 +162,6 @@ struct writer channel_request_begin(struct connection *connection, const struct 
  * large stays as it is. */
 bool channel_widen_pipe(int fd, bool *widened);
 
-/* Closes *fd if it is open, and sets it to -1. */
-void channel_close_descriptor(int *fd);
-
 /* ---- its queue, channel.c -------------------------------------------------------------------- */
 
 /* Appends bytes. The caller makes sure, by the windows of its channels, that all queues of a pool
