@@ -123,17 +123,18 @@ static void write_certificate(char *out, size_t room, const struct grant *grant)
 }
 
 /* As in the file that OpenSSH names in SSH_USER_AUTH, with the fingerprint instead of the key. */
-static void set_key(struct environment *environment, const char *key, const struct grant *grant)
+static void set_key(struct environment *environment, const struct sessions *sessions)
 {
+    const struct grant *grant = sessions->grant;
     bool sk = grant->key.sk != 0;
     bool certified = (grant->flags & GRANT_CERTIFICATE) != 0;
     const char *suffix = certified ? "-cert-v01@openssh.com" : sk ? "@openssh.com" : "";
     char text[4 * LIMIT_KEY_ID_BYTES]; /* three for each byte of a key id, and the rest */
-    if (key == NULL) {
+    if (sessions->options->is_anybody) {
         return;
     }
-    int bytes =
-        snprintf(text, sizeof(text), "publickey %sssh-ed25519%s %s", sk ? "sk-" : "", suffix, key);
+    int bytes = snprintf(text, sizeof(text), "publickey %sssh-ed25519%s %s", sk ? "sk-" : "",
+                         suffix, sessions->key);
     if (certified) {
         write_certificate(text + bytes, sizeof(text) - (size_t)bytes, grant);
     }
@@ -155,9 +156,10 @@ static void set_terminal(struct environment *environment, const struct program *
     if (program->terminal_name == NULL) {
         return;
     }
+    const char *term = program->request->term;
     set_variable(environment, "SSH_TTY", program->terminal_name);
-    if (program->term[0] != '\0' && is_printable(program->term)) {
-        set_variable(environment, "TERM", program->term);
+    if (term[0] != '\0' && is_printable(term)) {
+        set_variable(environment, "TERM", term);
     }
 }
 
@@ -229,7 +231,7 @@ static char *as_argument(const char *text)
 static void run_shell(const struct program *program, const char *command,
                       struct environment *environment)
 {
-    const char *shell = program->account->shell;
+    const char *shell = program->sessions->account->shell;
     const char *slash = strrchr(shell, '/');
     const char *base = slash != NULL ? slash + 1 : shell;
     char name[1 + LIMIT_PATH_BYTES];
@@ -311,6 +313,8 @@ _Static_assert(sizeof(struct environment) <= CHILD_MEMORY_BYTES, "the child has 
 static int become_program(void *argument, void *memory)
 {
     const struct program *program = argument;
+    const struct sessions *sessions = program->sessions;
+    const struct ipc_spawn *request = program->request;
     struct environment *environment = memory;
     environment->count = environment->used = 0;
     setsid();
@@ -320,17 +324,17 @@ static int become_program(void *argument, void *memory)
     }
     place_descriptors(program);
 
-    set_user(environment, program->account);
-    set_variables(environment, program->environment, program->environment_bytes);
-    set_variables(environment, program->grant->environment, program->grant_environment_bytes);
-    set_connection(environment, program->peer);
-    set_key(environment, program->key, program->grant);
+    set_user(environment, sessions->account);
+    set_variables(environment, (const char *)(request + 1), request->environment_bytes);
+    set_variables(environment, sessions->grant->environment, program->grant_environment_bytes);
+    set_connection(environment, sessions->peer);
+    set_key(environment, sessions);
     set_terminal(environment, program);
     if (program->task->original != NULL) {
         set_variable(environment, "SSH_ORIGINAL_COMMAND", program->task->original);
     }
     end_with_session(program->session);
-    enter_home(program->account->home);
+    enter_home(sessions->account->home);
     prctl(PR_SET_PDEATHSIG, 0UL, 0L, 0L, 0L); /* the user's program itself must outlive it */
     const char *path = SFTP_PROGRAM;
     if (program->task->wants_other) {
@@ -341,7 +345,7 @@ static int become_program(void *argument, void *memory)
     } else if (program->report >= 0) {
         run_sftp(program, environment);
     } else {
-        path = program->account->shell;
+        path = sessions->account->shell;
         run_shell(program, program->task->command, environment);
     }
 

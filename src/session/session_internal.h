@@ -108,21 +108,16 @@ void child_give_back(void);
 /* Starts a session's program: the child's work from its start to execve(2). */
 
 struct program {
-    const struct account *account;
-    const struct peer *peer;
+    const struct sessions *sessions;
+    const struct ipc_spawn *request; /* checked */
     const struct task *task;
-    int report;                /* >= 0: the task is our own SFTP server, which reports to this
-                                  socket */
-    const char *term;          /* TERM, used only with a terminal */
+    int report;                /* if not -1, our own SFTP server runs, and reports to this socket */
     const char *terminal_name; /* SSH_TTY, or NULL */
-    const char *environment;   /* the client's "NAME=VALUE\0"..., checked */
-    size_t environment_bytes;
-    const char *key; /* the fingerprint of the key that logged in; NULL if none did */
-    const struct grant *grant;
-    size_t grant_environment_bytes; /* of what the key's line sets: it overrides the client's
-                                       variables and ours, except SSH_* and TERM */
-    int standard[3];                /* become descriptors 0, 1 and 2 */
-    pid_t session;                  /* the process that starts it: program_start() sets this */
+    /* Of what the key's line sets: it overrides the client's variables and ours, except SSH_* and
+     * TERM. */
+    size_t grant_environment_bytes;
+    int standard[3]; /* become descriptors 0, 1 and 2 */
+    pid_t session;   /* the process that starts it: program_start() sets this */
 };
 
 /*

@@ -164,16 +164,11 @@ static struct running start_program(const struct sessions *sessions, const struc
     int report[2] = {-1, -1};
     bool ready = !is_sftp || sftp_reports_open(report) == 0;
     struct program program = {
-        .account = sessions->account,
-        .peer = sessions->peer,
+        .sessions = sessions,
+        .request = request,
         .task = task,
         .report = report[1],
-        .term = request->term,
         .terminal_name = on_terminal ? session->terminal_name : NULL,
-        .environment = (const char *)(request + 1),
-        .environment_bytes = request->environment_bytes,
-        .key = sessions->options->is_anybody ? NULL : sessions->key,
-        .grant = sessions->grant,
         .grant_environment_bytes = user_environment ? sessions->grant->environment_bytes : 0,
         .standard = {on_terminal ? session->terminal : streams->theirs[STREAM_STDIN],
                      on_terminal ? session->terminal : streams->theirs[STREAM_STDOUT],
