@@ -250,12 +250,7 @@ enum ssh_phase connection_fail(struct connection *connection, const char *reason
 
 /* ---- messages and their handlers, dispatch.c ------------------------------------------------- */
 
-/* Which message may arrive in which phase, and who handles it: one table.
- *
- * A handler parses its message, checks that nothing is left over, acts, and returns the next phase.
- * Only dispatch.c stores the phase, unless the connection has ended. */
-
-typedef enum ssh_phase message_handler(struct connection *connection, struct reader *message);
+/* Which message may arrive in which phase, and who handles it: one table. */
 
 enum dispatch_verdict {
     DISPATCH_HANDLE,
@@ -285,7 +280,7 @@ void dispatch_input(struct connection *connection);
  * keys and their certificates. All other methods fail. The monitor decides. */
 
 /* Handler of USERAUTH_REQUEST; after login the request is ignored (RFC 4252 section 5.1). */
-enum ssh_phase userauth_on_request(struct connection *connection, struct reader *message);
+message_handler userauth_on_request;
 
 /* ---- deadlines, deadlines.c ------------------------------------------------------------------ */
 

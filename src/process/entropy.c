@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <sodium.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>

@@ -7,9 +7,7 @@
 #include <poll.h>
 
 #include "channel_state.h"
-#include "wire.h"
-
-struct connection;
+#include "transport.h"
 
 /* The channels of the connection (RFC 4254 section 5): the state of each, and which one a message
  * names.
@@ -258,20 +256,14 @@ void channel_poll_turn(struct connection *connection);
 
 /* The messages of the connection protocol (RFC 4254 sections 4 and 5) and those of a session
  * (section 6), which channel_requests.c handles; and the log of refused forwardings. Each message
- * has a handler of net.h. */
+ * has a handler (transport.h). */
 
-enum ssh_phase channel_on_global_request(struct connection *connection, struct reader *message);
-enum ssh_phase channel_on_open(struct connection *connection, struct reader *message);
-enum ssh_phase channel_on_window_adjust(struct connection *connection, struct reader *message);
-enum ssh_phase channel_on_data(struct connection *connection, struct reader *message);
-enum ssh_phase channel_on_extended_data(struct connection *connection, struct reader *message);
-enum ssh_phase channel_on_request(struct connection *connection, struct reader *message);
-enum ssh_phase channel_on_eof(struct connection *connection, struct reader *message);
-enum ssh_phase channel_on_close(struct connection *connection, struct reader *message);
+message_handler channel_on_global_request, channel_on_open, channel_on_window_adjust,
+    channel_on_data, channel_on_extended_data, channel_on_request, channel_on_eof, channel_on_close;
 
 /* CHANNEL_SUCCESS and CHANNEL_FAILURE, though we request no replies. The channel may be
  * closed by now. */
-enum ssh_phase channel_on_unwanted_reply(struct connection *connection, struct reader *message);
+message_handler channel_on_unwanted_reply;
 
 /* Logs a refused request or channel type if it asks for a forwarding of ports, sockets, agents or
  * X11: once for each kind in a connection, as some clients ask again and again. */

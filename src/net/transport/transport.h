@@ -7,8 +7,12 @@
 #include "chachapoly.h"
 #include "wire.h"
 
-/* Handlers return the next phase: enum ssh_phase of net.h, which includes this header. */
 struct connection;
+
+/* A handler parses its message, checks that nothing is left over, acts, and returns the next phase:
+ * enum ssh_phase of net.h, which includes this header. Only dispatch.c stores the phase, unless the
+ * connection has ended. */
+typedef enum ssh_phase message_handler(struct connection *connection, struct reader *message);
 
 /* ---- versions, version.c --------------------------------------------------------------------- */
 
@@ -103,16 +107,11 @@ void packet_new_keys(struct packet_direction *direction,
  *     EXT_INFO                                    RFC 8308
  *     PING, PONG                                  OpenSSH's PROTOCOL, section 1.8 */
 
-/* Handlers (net.h). */
-enum ssh_phase messages_on_disconnect(struct connection *connection, struct reader *message);
-enum ssh_phase messages_on_ignore(struct connection *connection, struct reader *message);
-enum ssh_phase messages_on_unimplemented(struct connection *connection, struct reader *message);
-enum ssh_phase messages_on_debug(struct connection *connection, struct reader *message);
-enum ssh_phase messages_on_service_request(struct connection *connection, struct reader *message);
-enum ssh_phase messages_on_ext_info(struct connection *connection, struct reader *message);
-enum ssh_phase messages_on_ping(struct connection *connection, struct reader *message);
+message_handler messages_on_disconnect, messages_on_ignore, messages_on_unimplemented,
+    messages_on_debug, messages_on_service_request, messages_on_ext_info, messages_on_ping;
+
 /* REQUEST_SUCCESS and REQUEST_FAILURE are ignored: no global request of ours wants a reply. */
-enum ssh_phase messages_on_unwanted_reply(struct connection *connection, struct reader *message);
+message_handler messages_on_unwanted_reply;
 
 /* `sequence` is the sequence number of the packet with the unknown message. */
 void messages_send_unimplemented(struct connection *connection, uint32_t sequence);
@@ -137,8 +136,8 @@ enum ssh_phase messages_at_end(struct connection *connection, const struct reade
  * messages back. */
 void kexinit_send(struct connection *connection);
 
-/* Handler: keeps I_C, sends our KEXINIT if we have not yet, and chooses the method. */
-enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *message);
+/* Keeps I_C, sends our KEXINIT if we have not yet, and chooses the method. */
+message_handler kexinit_on_kexinit;
 
 /* Makes our X25519 pair for the next exchange. Called while we wait for the client, so that the
  * reply needs less time. */
@@ -157,10 +156,8 @@ extern const uint64_t rekey_after_ms;
  * client may take any time to answer. Ends the connection before a sequence number wraps. */
 void kex_rekey_if_due(struct connection *connection);
 
-/* Handlers. The packet that follows a wrong guess is ignored, with any content. */
-enum ssh_phase kex_on_wrong_guess(struct connection *connection, struct reader *message);
-enum ssh_phase kex_on_ecdh_init(struct connection *connection, struct reader *message);
-enum ssh_phase kex_on_newkeys(struct connection *connection, struct reader *message);
+/* The packet that follows a wrong guess is ignored, with any content. */
+message_handler kex_on_wrong_guess, kex_on_ecdh_init, kex_on_newkeys;
 
 /* ---- host keys, hostkeys.c ------------------------------------------------------------------- */
 
