@@ -88,10 +88,9 @@ __attribute__((noinline)) static const char *confine_monitor(const struct monito
     return NULL;
 }
 
-const char *drop_privileges(void *process, const struct authkeys_account *account,
+const char *drop_privileges(struct monitor *monitor, const struct authkeys_account *account,
                             const struct grant *grant)
 {
-    struct monitor *monitor = process;
     const struct options *options = monitor->setup->options;
     struct admission *admission = monitor->setup->admission;
     const struct itimerval no_alarm = {.it_value = {0}};

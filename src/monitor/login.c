@@ -335,7 +335,7 @@ static const char *enter_session(struct login *login, const struct ipc_auth *req
         memcpy(grant->fingerprint, outcome->blob_hash, sizeof(grant->fingerprint));
         grant->flags &= ~(uint32_t)GRANT_CERTIFICATE;
     }
-    const char *wrong = login->enter(login->monitor, &outcome->account, grant);
+    const char *wrong = drop_privileges(login->monitor, &outcome->account, grant);
     if (wrong == NULL) {
         memcpy(login->user, outcome->account.account.user, sizeof(login->user));
         login->forced = (grant->flags & GRANT_FORCED) != 0;

@@ -302,7 +302,6 @@ static void init_monitor(struct monitor *monitor, const struct monitor_setup *se
         .deadline_ms = monitor->deadline_ms,
         .own_uid = monitor->as_root ? setup->identity->uid : (uid_t)-1,
         .scratch = &buffers->login,
-        .enter = drop_privileges,
         .monitor = monitor,
     };
 }

@@ -155,11 +155,7 @@ struct login {
     uid_t own_uid;       /* as for account_find() */
     struct login_scratch *scratch;
 
-    /* Called for an accepted login: starts the session process with the account and the grant.
-     * Returns NULL, or why the connection must end. */
-    const char *(*enter)(void *monitor, const struct authkeys_account *account,
-                         const struct grant *grant);
-    void *monitor;
+    struct monitor *monitor; /* whose login it is; -T has none */
 
     size_t session_id_bytes; /* 0 until the first exchange hash has been signed */
     uint8_t session_id[64];
@@ -173,12 +169,11 @@ struct login {
 };
 
 /*
- * Answers one request and sets *verdict. If a signed request is accepted, login->enter() has been
- * called and login->user is set. The time that a refusal takes does not depend on whether the user
- * exists. `blob` has the request's blob_bytes.
- * Returns NULL, or why the connection must end: a value out of range, a text without a NUL, no
- * session identifier yet, a request after the last attempt or above LIMIT_AUTH_REQUESTS, a failure
- * of login->enter().
+ * Answers one request and sets *verdict. If a signed request is accepted, drop_privileges() has
+ * been called and login->user is set. The time that a refusal takes does not depend on whether the
+ * user exists. `blob` has the request's blob_bytes. Returns NULL, or why the connection must end: a
+ * value out of range, a text without a NUL, no session identifier yet, a request after the last
+ * attempt or above LIMIT_AUTH_REQUESTS, a failure of drop_privileges().
  */
 const char *login_answer(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                          uint32_t *verdict);
@@ -313,12 +308,12 @@ bool monitor_ipc_serve(struct monitor *monitor, union monitor_request *request);
 /* ---- the end of root, drop_privileges.c ------------------------------------------------------ */
 
 /*
- * For struct login's `enter`; `monitor` is a struct monitor within a struct monitor_memory. Starts
- * the session process, then gives up every right that the monitor no longer needs: its uid, all
- * capabilities, and the system calls that are not on its list. Returns NULL, or why the connection
- * must end.
+ * After an accepted login: starts the session process with the account and the grant, then gives up
+ * every right that the monitor no longer needs: its uid, all capabilities, and the system calls
+ * that are not on its list. `monitor` is in a struct monitor_memory. Returns NULL, or why the
+ * connection must end.
  */
-const char *drop_privileges(void *monitor, const struct authkeys_account *account,
+const char *drop_privileges(struct monitor *monitor, const struct authkeys_account *account,
                             const struct grant *grant);
 
 /* ---- how a connection ends, ending.c --------------------------------------------------------- */

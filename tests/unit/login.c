@@ -39,10 +39,12 @@ static const char *enter_fails; /* the reason it returns, or NULL */
 static struct authkeys_account entered;
 static struct grant entered_grant;
 
-static const char *enter(void *monitor, const struct authkeys_account *account,
-                         const struct grant *grant)
+static struct monitor monitor;
+
+const char *drop_privileges(struct monitor *of_login, const struct authkeys_account *account,
+                            const struct grant *grant)
 {
-    ck_assert_ptr_eq(monitor, &entered);
+    ck_assert_ptr_eq(of_login, &monitor);
     enter_calls++;
     entered = *account;
     entered_grant = *grant;
@@ -138,8 +140,7 @@ static void begin(void)
     login.hostkey = hostkey;
     login.own_uid = 4711;
     login.scratch = &scratch;
-    login.enter = enter;
-    login.monitor = &entered;
+    login.monitor = &monitor;
     setup.ipc = watched[0];
     login.deadline_ms = clock_now_ms() + 30000;
     login.session_id_bytes = 64;
