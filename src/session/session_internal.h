@@ -229,10 +229,6 @@ enum request_outcome session_ipc_serve(struct sessions *sessions, union session_
 
 /* ---- reports of wrensshd-sftp become lines of the log, streams.c ----------------------------- */
 
-/* Opens a socket pair, close-on-exec: ends[0] for this process, ends[1] for the SFTP server.
- * Returns 0, or -1 with errno. */
-int sftp_reports_open(int ends[2]);
-
 /* Reads reports that have come, all that a server sends at its end, and logs each. Never waits.
  * Sets *last if one was the last. Returns false if the server has closed its end. */
 bool sftp_reports_read(int fd, const struct sftp_origin *origin, bool *last);

@@ -1,6 +1,7 @@
 #include "session_internal.h"
 
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 static const char bad_channel[] = "session request for a channel out of range";
@@ -162,7 +163,7 @@ static struct running start_program(const struct sessions *sessions, const struc
     bool user_environment = sessions->options->forced_command == NULL && !task->is_sftp;
     bool is_sftp = task->is_sftp && !task->wants_other;
     int report[2] = {-1, -1};
-    bool ready = !is_sftp || sftp_reports_open(report) == 0;
+    bool ready = !is_sftp || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, report) == 0;
     struct program program = {
         .sessions = sessions,
         .request = request,

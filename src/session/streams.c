@@ -91,11 +91,6 @@ int streams_open_terminal(int *slave, char name[static TERMINAL_NAME_BYTES],
  */
 #define REPORTS_AT_ONCE (LIMIT_SFTP_HANDLES + 1)
 
-int sftp_reports_open(int ends[2])
-{
-    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
-}
-
 /* The server runs as the user, who may send anything: the user can only forge the numbers and the
  * text of such a line, as in a command that is logged. */
 bool sftp_reports_read(int fd, const struct sftp_origin *origin, bool *last)
