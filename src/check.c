@@ -313,7 +313,6 @@ int check_run(const struct options *options)
     login.setup = &setup;
     login.hostkey = secret_new(sizeof(struct hostkey));
     login.deadline_ms = clock_now_ms() + (int64_t)options->login_seconds * 1000;
-    login.own_uid = geteuid() == 0 ? identity.uid : (uid_t)-1;
     login.scratch = &scratch;
     struct accounts accounts = {0};
     bool whole = true;

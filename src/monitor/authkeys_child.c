@@ -50,7 +50,7 @@ static void find_account(struct authkeys_account *found, const struct authkeys_r
 {
     const struct options *options = request->setup->options;
     found->reason = account_find(&found->account, &found->groups, request->query.user, options,
-                                 request->own_uid);
+                                 request->setup->identity->uid);
     if (options->anybody != NULL) {
         /* No key, so no file is opened and nothing is parsed. */
         send_answer(found, sizeof(*found));

@@ -182,7 +182,6 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
                   .blob_bytes = request->blob_bytes},
         .search = search,
         .setup = login->setup,
-        .own_uid = login->own_uid,
         .hostkey = login->hostkey,
         .monitor = getpid(),
         .deadline_ms = login->deadline_ms,

@@ -300,7 +300,6 @@ static void init_monitor(struct monitor *monitor, const struct monitor_setup *se
         .setup = setup,
         .hostkey = monitor->hostkey,
         .deadline_ms = monitor->deadline_ms,
-        .own_uid = monitor->as_root ? setup->identity->uid : (uid_t)-1,
         .scratch = &buffers->login,
         .monitor = monitor,
     };

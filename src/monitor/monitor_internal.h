@@ -50,9 +50,9 @@ enum account_reason { ACCOUNT_GOOD, ACCOUNT_EACH_REASON(ACCOUNT_ENUMERATOR) ACCO
  * Looks `user` up and decides whether the account may log in. Its name must consist of printable
  * ASCII without '/', must not begin with '-', and must not be "." or "..". The system must know it;
  * it must not have expired; /etc/nologin and /run/nologin must be missing, unless it is root; it
- * must fulfil -g and -r; and its uid must not be `own_uid`, that of our unprivileged processes, or
- * -1 for none. If we do not run as root, it must be the user we run as. A locked password does not
- * matter: this server has no passwords.
+ * must fulfil -g and -r. If we run as root, its uid must not be `own_uid`, that of our unprivileged
+ * processes; else it must be the user we run as. A locked password does not matter: this server has
+ * no passwords.
  *
  * Its shell must be executable ("" in the record means /bin/sh), unless -e runs our SFTP server,
  * which needs none. Without -e the key may force that server, and the key is judged later: then
@@ -90,7 +90,6 @@ struct authkeys_request {
     /* With -N it asks for the account alone, and there is no verdict. Once `ipc` hangs up, no
      * answer is needed. A child that starts as root takes on `identity`. */
     const struct monitor_setup *setup;
-    uid_t own_uid;           /* as for account_find() */
     struct hostkey *hostkey; /* memory of secret_new(), which the child abandons */
     pid_t monitor;           /* the caller; the child ends with it */
     int64_t deadline_ms;     /* clock_now_ms() at which the child is killed */
@@ -152,7 +151,6 @@ struct login {
     const struct monitor_setup *setup; /* -T has neither `admission` nor `network` */
     struct hostkey *hostkey;
     int64_t deadline_ms; /* of the whole login */
-    uid_t own_uid;       /* as for account_find() */
     struct login_scratch *scratch;
 
     struct monitor *monitor; /* whose login it is; -T has none */

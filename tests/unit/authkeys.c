@@ -780,7 +780,6 @@ static struct authkeys_request make_request(int watched, int64_t wait_ms)
     }
     request.hostkey = hostkey;
     request.setup = &setup;
-    request.own_uid = 4711;
     request.monitor = getpid();
     options = (struct options){.best_effort = !people_have_seccomp()};
     setup.ipc = watched;
@@ -891,7 +890,7 @@ TEST(account_that_may_not_log_in)
     ck_assert_uint_eq(people->lookups, 1);
     ck_assert_str_eq(people->options.groups[0], "wheel");
     ck_assert(people->options.no_root);
-    ck_assert_uint_eq(people->own_uid, 4711);
+    ck_assert_uint_eq(people->own_uid, unprivileged.uid);
 }
 
 /* The file of a user whose key can't be looked up is not opened. */

@@ -86,7 +86,6 @@ static void run_child(void)
                   .key_type = IPC_KEY_ED25519},
         .search = authkeys_search,
         .setup = &setup,
-        .own_uid = (uid_t)-1,
         .hostkey = hostkey,
         .monitor = getppid(),
     };

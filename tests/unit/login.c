@@ -138,7 +138,6 @@ static void begin(void)
     memset(&login, 0, sizeof(login));
     login.setup = &setup;
     login.hostkey = hostkey;
-    login.own_uid = 4711;
     login.scratch = &scratch;
     login.monitor = &monitor;
     setup.ipc = watched[0];
@@ -759,7 +758,7 @@ TEST_EACH(the_child_gets_the_rules, 2)
     options.reserve_group = _i == 1 ? "admins" : NULL;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(people->lookups, 1);
-    ck_assert_uint_eq(people->own_uid, 4711);
+    ck_assert_uint_eq(people->own_uid, unprivileged.uid);
     ck_assert_int_eq(people->options.no_root, _i == 1);
     ck_assert_mem_eq(people->options.groups, options.groups, sizeof(options.groups));
     ck_assert_ptr_eq(people->options.forced_command, options.forced_command);
