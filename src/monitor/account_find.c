@@ -49,15 +49,21 @@ void account_nobody(struct account *account, struct account_groups *groups)
 }
 
 /* An account is closed from the day of its expiry on, in UTC, as usermod(8) says and PAM does. Day
- * 0 has passed. */
-static enum account_reason judge_expiry(const char *user)
+ * 0 has passed. So it is when its password has expired, and the days of inactivity are over. */
+static enum account_reason judge_days(const char *user)
 {
-    int64_t day;
-    int given = users_expiry(&day, user);
-    if (given < 0) {
-        return ACCOUNT_NO_LOOKUP;
+    struct user_days days;
+    int64_t today = time(NULL) / SECONDS_PER_DAY;
+    int found = users_days(&days, user);
+    if (found <= 0) {
+        return found < 0 ? ACCOUNT_NO_LOOKUP : ACCOUNT_GOOD;
     }
-    return given > 0 && day <= time(NULL) / SECONDS_PER_DAY ? ACCOUNT_EXPIRED : ACCOUNT_GOOD;
+    if (days.expires >= 0 && days.expires <= today) {
+        return ACCOUNT_EXPIRED;
+    }
+    bool ages = days.changed > 0 && days.most >= 0 && days.inactive >= 0;
+    uint64_t last = (uint64_t)days.changed + (uint64_t)days.most + (uint64_t)days.inactive;
+    return ages && (uint64_t)today > last ? ACCOUNT_INACTIVE : ACCOUNT_GOOD;
 }
 
 static bool is_member(const struct account_groups *groups, const char *name)
@@ -125,7 +131,7 @@ static enum account_reason judge_account(struct account *account, const struct o
     }
     enum account_reason reason = judge_shell(account, options->forced_command);
     if (reason == ACCOUNT_GOOD && as_root) {
-        reason = judge_expiry(account->user);
+        reason = judge_days(account->user);
     }
     if (reason != ACCOUNT_GOOD) {
         return reason;

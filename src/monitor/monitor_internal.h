@@ -34,6 +34,7 @@
     REASON(OTHER_USER, "not the user this server runs as", "run it as root")                       \
     REASON(NO_SHELL, WORDS_NO_SHELL, "usermod -s /bin/sh ")                                        \
     REASON(EXPIRED, "account has expired", "usermod -e '' ")                                       \
+    REASON(INACTIVE, "password has expired, and its inactive days are over", "chage -I -1 ")       \
     REASON(ROOT, "root may not log in here", "leave out -r")                                       \
     REASON(OURS, "account is the server's own", "log in as another user")                          \
     REASON(RUN_NOLOGIN, "/run/nologin exists", "remove it")                                        \

@@ -68,10 +68,17 @@ int users_find_group(gid_t *gid, const char *name);
  * then the array means nothing. ERANGE: the user has more groups than the array holds. */
 int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t primary);
 
-/* Finds the day since 1970 from which on the account is closed. Returns 1; 0 if it never
- * does, because shadow(5), the user's line or the day is missing; or -1 with errno if the lookup
- * failed. Leaves no copy of the password's hash, which is in the same line. */
-int users_expiry(int64_t *day, const char *name);
+/* Days of shadow(5), the first and the last one counted from 1970; -1: the field is empty. */
+struct user_days {
+    int64_t changed;  /* the password */
+    int64_t most;     /* after which it expires */
+    int64_t inactive; /* after which the account is closed, if the password is not changed */
+    int64_t expires;  /* the account, whatever its password does */
+};
+
+/* Finds the user's days. Returns 1; 0 if shadow(5) or the user's line is missing; or -1 with errno
+ * if the lookup failed. Leaves no copy of the password's hash, which is in the same line. */
+int users_days(struct user_days *days, const char *name);
 
 /* ---- private groups, account_file.c ---------------------------------------------------------- */
 

@@ -99,36 +99,45 @@ int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t
 
 /*
  * name:hash:changed:min:max:warn:inactive:expires:flag. False if the line is of
- * another user, or ends before the day: the C library skips it too. A day that is not a number is
- * an error, because it can't be taken to mean "never".
+ * another user, or ends before the last day: the C library skips it too. A day that is not a number
+ * is an error, because it can't be taken to mean "never".
  */
-static bool read_expiry(struct account_file *file, int64_t *day, const char *name, int *result)
+static bool read_days(struct account_file *file, struct user_days *days, const char *name)
 {
     char text[ACCOUNT_NUMBER_BYTES];
-    uint64_t number = 0;
-    if (!account_file_field_is(file, ':', name) || !account_file_skip(file, 6) || file->ended) {
+    int64_t ignored;
+    int64_t *const fields[] = {&days->changed, &ignored,        &days->most,
+                               &ignored,       &days->inactive, &days->expires};
+    bool good = true;
+    if (!account_file_field_is(file, ':', name) || !account_file_skip(file, 1)) {
         return false;
     }
-    bool good = account_file_field(file, ':', text, sizeof(text));
-    bool given = text[0] != '\0';
-    if (!account_file_end_line(file) || !good ||
-        (given && !number_parse(&number, text, strlen(text), INT64_MAX))) {
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        uint64_t number = 0;
+        if (file->ended) {
+            return false;
+        }
+        good = account_file_field(file, ':', text, sizeof(text)) && good;
+        bool given = text[0] != '\0';
+        good = good && (!given || number_parse(&number, text, strlen(text), INT64_MAX));
+        *fields[i] = given ? (int64_t)number : -1;
+    }
+    if (!account_file_end_line(file) || !good) {
         file->error = file->error != 0 ? file->error : EINVAL;
     }
-    *day = (int64_t)number;
-    *result = given ? 1 : 0;
     return true;
 }
 
-int users_expiry(int64_t *day, const char *name)
+int users_days(struct user_days *days, const char *name)
 {
     struct account_file file;
     int result = account_file_open(&file, "shadow");
     if (result <= 0) {
         return result;
     }
-    result = 0;
-    while (account_file_next(&file) && !read_expiry(&file, day, name, &result)) {
+    bool found = false;
+    while (!found && account_file_next(&file)) {
+        found = read_days(&file, days, name);
     }
-    return account_file_close(&file) != 0 ? -1 : result;
+    return account_file_close(&file) != 0 ? -1 : found;
 }

@@ -86,7 +86,7 @@ int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t
     return count;
 }
 
-int users_expiry(int64_t *day, const char *name)
+int users_days(struct user_days *days, const char *name)
 {
     char buffer[SHADOW_BYTES];
     struct spwd entry;
@@ -97,9 +97,12 @@ int users_expiry(int64_t *day, const char *name)
     if (error != 0) {
         return absent_or_failed(error);
     }
-    if (found == NULL || entry.sp_expire < 0) {
+    if (found == NULL) {
         return 0;
     }
-    *day = entry.sp_expire;
+    *days = (struct user_days){.changed = entry.sp_lstchg,
+                               .most = entry.sp_max,
+                               .inactive = entry.sp_inact,
+                               .expires = entry.sp_expire};
     return 1;
 }

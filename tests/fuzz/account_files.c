@@ -47,11 +47,11 @@ struct answer {
     int error;
     struct user user;
     gid_t gid;
-    int64_t day;
+    struct user_days days;
     gid_t groups[LIMIT_USER_GROUPS];
 };
 
-enum { ASK_USER, ASK_GROUP, ASK_GROUPS, ASK_EXPIRY, QUESTIONS };
+enum { ASK_USER, ASK_GROUP, ASK_GROUPS, ASK_DAYS, QUESTIONS };
 
 #define PRIMARY 20
 
@@ -70,7 +70,7 @@ static void ask(struct answer *answer, unsigned question, const char *name)
         answer->result = users_groups(answer->groups, name, PRIMARY);
         break;
     default:
-        answer->result = users_expiry(&answer->day, name);
+        answer->result = users_days(&answer->days, name);
     }
     answer->error = answer->result < 0 ? errno : 0;
     FUZZ_CHECK(memory_files_open() == 0);
@@ -90,7 +90,8 @@ static void same(const struct answer *one, const struct answer *other, unsigned 
         size_t bytes = sizeof(gid_t) * (size_t)one->result;
         FUZZ_CHECK(memcmp(one->groups, other->groups, bytes) == 0);
     } else {
-        FUZZ_CHECK(one->gid == other->gid && one->day == other->day);
+        FUZZ_CHECK(one->gid == other->gid);
+        FUZZ_CHECK(memcmp(&one->days, &other->days, sizeof(one->days)) == 0);
     }
 }
 
@@ -196,26 +197,30 @@ static bool read_member(struct answer *answer, struct input line, const char *na
     return false;
 }
 
-static bool read_expiry(struct answer *answer, struct input line, const char *name)
+static bool read_days(struct answer *answer, struct input line, const char *name)
 {
     struct input fields[MOST_FIELDS];
-    uint64_t day = 0;
+    int64_t days[8];
+    bool good = !second_has_nul(line);
     if (split(fields, MOST_FIELDS, line) < 8 || fields[0].left == 0 ||
         !second_is(fields[0], name)) {
         return false;
     }
-    bool given = fields[7].left > 0;
-    bool good = !second_has_nul(line) && (!given || read_number(fields[7], INT64_MAX, &day));
-    answer->result = good ? given : -1;
+    for (size_t i = 2; i < 8; i++) {
+        uint64_t day = 0;
+        good = good && (fields[i].left == 0 || read_number(fields[i], INT64_MAX, &day));
+        days[i] = fields[i].left > 0 ? (int64_t)day : -1;
+    }
+    answer->result = good ? 1 : -1;
     answer->error = good ? 0 : EINVAL;
-    answer->day = (int64_t)day;
+    answer->days = (struct user_days){days[2], days[4], days[6], days[7]};
     return true;
 }
 
 static void read_whole(struct answer *answer, unsigned question, const char *name)
 {
-    bool (*const readers[])(struct answer *, struct input,
-                            const char *) = {read_user, read_group, read_member, read_expiry};
+    bool (*const readers[])(struct answer *, struct input, const char *) = {read_user, read_group,
+                                                                            read_member, read_days};
     struct input rest = whole;
     bool found = false;
     memset(answer, 0, sizeof(*answer));
@@ -274,7 +279,7 @@ static bool is_sound(unsigned question, struct input line)
     switch (question) {
     case ASK_USER:
         return is_id(fields[2], &id) && is_id(fields[3], &id);
-    case ASK_EXPIRY:
+    case ASK_DAYS:
         return are_sound_days(fields);
     default:
         return is_id(fields[2], &id);
@@ -336,7 +341,7 @@ static void ask_glibc(struct answer *answer, unsigned question, const char *name
     if (question == ASK_USER) {
         while ((user = fgetpwent(stream)) != NULL && strcmp(user->pw_name, name) != 0) {
         }
-    } else if (question == ASK_EXPIRY) {
+    } else if (question == ASK_DAYS) {
         while ((shadow = fgetspent(stream)) != NULL && strcmp(shadow->sp_namp, name) != 0) {
         }
     } else {
@@ -351,9 +356,10 @@ static void ask_glibc(struct answer *answer, unsigned question, const char *name
         snprintf(answer->user.home, sizeof(answer->user.home), "%s", user->pw_dir);
         snprintf(answer->user.shell, sizeof(answer->user.shell), "%s", user->pw_shell);
     }
-    if (shadow != NULL && shadow->sp_expire != -1) {
+    if (shadow != NULL) {
         answer->result = 1;
-        answer->day = shadow->sp_expire;
+        answer->days = (struct user_days){shadow->sp_lstchg, shadow->sp_max, shadow->sp_inact,
+                                          shadow->sp_expire};
     }
     fclose(stream);
 }

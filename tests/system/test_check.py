@@ -243,6 +243,7 @@ OF_ACCOUNTS = {
     "not the user this server runs as": "run it as root",
     "shell is missing or not executable": "usermod -s /bin/sh {user}",
     "account has expired": "usermod -e '' {user}",
+    "password has expired, and its inactive days are over": "chage -I -1 {user}",
     "root may not log in here": "leave out -r",
     "account is the server's own": "log in as another user",
     "/run/nologin exists": "remove it",

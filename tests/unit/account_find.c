@@ -406,13 +406,50 @@ TEST_EACH(day_of_expiry, COUNT_OF(days))
     }
     setenv("TZ", _i % 2 == 0 ? "XXX-14" : "XXX+12", 1);
     tzset();
-    /* No password, and its age, counts: it has expired long ago. */
-    int bytes = snprintf(shadow, sizeof(shadow), "alice:!:0:0:1:7:1:%s:\n", days[_i].day);
+    /* Neither a locked password counts, nor one that must be changed, nor one that has expired. */
+    int bytes =
+        snprintf(shadow, sizeof(shadow),
+                 _i % 2 == 0 ? "alice:!:0:0:1:7:1:%s:\n" : "alice:!:1:0:1:7::%s:\n", days[_i].day);
     scratch_write("/etc", "shadow", shadow, (size_t)bytes, 0600);
     second_of_today = days[_i].second;
     const char *reason = find(&account, "alice", NULL);
     ck_assert_msg((reason != NULL) == days[_i].expired, "<%s>", days[_i].day);
     ck_assert_str_eq(reason != NULL ? reason : "", days[_i].expired ? "account has expired" : "");
+}
+
+static const struct {
+    const char *ages;
+    bool closed;
+} ages[] = {
+    /* The password of day 19900 expires after 90 days, and the account is closed after 9 or 10. */
+    {"19900:0:90:7:10:", false},
+    {"19900:0:90:7:9:", true},
+    {"19899:0:90:7:10:", true},
+    {"19900:0:100:7:0:", false},
+    {"19900:0:99:7:0:", true},
+    {"19900:0:99:7::", false},
+    {"19900:0::7:0:", false},
+    {":0:90:7:0:", false},
+    {"0:0:90:7:0:", false},
+    {"20001:0:0:7:0:", false},
+    {"1:0:99999:7:0:", false},
+    {"9223372036854775807:0:9223372036854775807:7:9223372036854775807:", false},
+};
+
+TEST_EACH(days_of_inactivity, COUNT_OF(ages))
+{
+    struct account account;
+    char shadow[128];
+    if (!own_etc()) {
+        return;
+    }
+    int bytes = snprintf(shadow, sizeof(shadow), "alice:!:%s:\n", ages[_i].ages);
+    scratch_write("/etc", "shadow", shadow, (size_t)bytes, 0600);
+    second_of_today = 0;
+    const char *reason = find(&account, "alice", NULL);
+    ck_assert_msg((reason != NULL) == ages[_i].closed, "<%s>", ages[_i].ages);
+    ck_assert(reason == NULL ||
+              strcmp(reason, "password has expired, and its inactive days are over") == 0);
 }
 
 /* A folder in place of a file can be opened, but not read. */

@@ -295,9 +295,9 @@ static const struct {
     {"alice:!:19000:0:99999:7::0:\n", 1, 0},
     {"alice:!::::::123:\n", 1, 123},
     {"alice:!:19000:0:99999:7::9223372036854775807:\n", 1, INT64_MAX},
-    {"alice:!:19000:0:99999:7:::\n", 0, 0},
-    {"alice:!:19000:0:99999:7::\n", 0, 0},
-    {"alice:!:19000:0:99999:7:::\nalice:!:19000:0:99999:7::123:\n", 0, 0},
+    {"alice:!:19000:0:99999:7:::\n", 1, -1},
+    {"alice:!:19000:0:99999:7::\n", 1, -1},
+    {"alice:!:19000:0:99999:7:::\nalice:!:19000:0:99999:7::123:\n", 1, -1},
     {"alice:!:19000:0:99999:7::123:\nalice:!:19000:0:99999:7:::\n", 1, 123},
     {"bob:!:19000:0:99999:7::123:\n", 0, 0},
     {"", 0, 0},
@@ -307,6 +307,11 @@ static const struct {
     {"alice:!:19000:0:99999\nalice:!:19000:0:99999:7::123:\n", 1, 123},
     /* What can't be read must not mean "never". */
     {"alice:!:19000:0:99999:7::12x:\n", -1, 0},
+    {"alice:!:x:0:99999:7:::\n", -1, 0},
+    {"alice:!:19000:-1:99999:7:::\n", -1, 0},
+    {"alice:!:19000:0:1e5:7:::\n", -1, 0},
+    {"alice:!:19000:0:99999:0x7:::\n", -1, 0},
+    {"alice:!:19000:0:99999:7: 5::\n", -1, 0},
     {"alice:!:19000:0:99999:7::-1:\n", -1, 0},
     {"alice:!:19000:0:99999:7::+1:\n", -1, 0},
     {"alice:!:19000:0:99999:7:: :\n", -1, 0},
@@ -318,33 +323,47 @@ static const struct {
 
 TEST_EACH(lines_of_shadow, COUNT_OF(shadows))
 {
-    int64_t day = 0;
+    struct user_days days;
     write_text("shadow", shadows[_i].text);
-    ck_assert_msg(users_expiry(&day, "alice") == shadows[_i].result, "<%s>", shadows[_i].text);
-    ck_assert(shadows[_i].result <= 0 || day == shadows[_i].day);
+    ck_assert_msg(users_days(&days, "alice") == shadows[_i].result, "<%s>", shadows[_i].text);
+    ck_assert(shadows[_i].result <= 0 || days.expires == shadows[_i].day);
+}
+
+TEST(days_of_shadow)
+{
+    struct user_days days;
+    write_text("shadow", "bob:!:1:2:3:4:5:6:\nalice:!:11:12:13:14:15:16:\n");
+    ck_assert_int_eq(users_days(&days, "alice"), 1);
+    ck_assert_int_eq(days.changed, 11);
+    ck_assert_int_eq(days.most, 13);
+    ck_assert_int_eq(days.inactive, 15);
+    ck_assert_int_eq(days.expires, 16);
+    write_text("shadow", "alice:!:::::::\n");
+    ck_assert_int_eq(users_days(&days, "alice"), 1);
+    ck_assert(days.changed == -1 && days.most == -1 && days.inactive == -1 && days.expires == -1);
 }
 
 TEST(nul_in_shadow)
 {
-    int64_t day;
+    struct user_days days;
     static const char text[] = "alice:!:19000:0:99999:7::\0:\n";
     static const char later[] = "alice:!:19000:0:99999:7:::\0\n";
     scratch_write(scratch, "shadow", text, sizeof(text) - 1, 0600);
-    ck_assert_int_eq(users_expiry(&day, "alice"), -1);
+    ck_assert_int_eq(users_days(&days, "alice"), -1);
     scratch_write(scratch, "shadow", later, sizeof(later) - 1, 0600);
-    ck_assert_int_eq(users_expiry(&day, "alice"), -1);
+    ck_assert_int_eq(users_days(&days, "alice"), -1);
 }
 
 TEST(files_that_are_missing)
 {
     struct user user;
     gid_t gid, groups[LIMIT_USER_GROUPS];
-    int64_t day;
+    struct user_days days;
     ck_assert_int_eq(users_find(&user, "alice"), 0);
     ck_assert_int_eq(users_find_group(&gid, "wheel"), 0);
     ck_assert_int_eq(users_groups(groups, "alice", 7), 1);
     ck_assert_uint_eq(groups[0], 7);
-    ck_assert_int_eq(users_expiry(&day, "alice"), 0);
+    ck_assert_int_eq(users_days(&days, "alice"), 0);
 }
 
 /* A folder can be opened, but not read. */
@@ -352,7 +371,7 @@ TEST(files_that_can_not_be_read)
 {
     struct user user;
     gid_t gid, groups[LIMIT_USER_GROUPS];
-    int64_t day;
+    struct user_days days;
     static const char *const names[] = {"passwd", "group", "shadow"};
     for (size_t i = 0; i < 3; i++) {
         char path[SCRATCH_BYTES + 16];
@@ -362,7 +381,7 @@ TEST(files_that_can_not_be_read)
     ck_assert(users_find(&user, "alice") == -1 && errno == EISDIR);
     ck_assert(users_find_group(&gid, "wheel") == -1 && errno == EISDIR);
     ck_assert(users_groups(groups, "alice", 7) == -1 && errno == EISDIR);
-    ck_assert(users_expiry(&day, "alice") == -1 && errno == EISDIR);
+    ck_assert(users_days(&days, "alice") == -1 && errno == EISDIR);
 }
 
 TEST(nothing_of_a_table_stays)

@@ -23,7 +23,7 @@
 int nss_find(struct user *user, const char *name);
 int nss_find_group(gid_t *gid, const char *name);
 int nss_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t primary);
-int nss_expiry(int64_t *day, const char *name);
+int nss_days(struct user_days *days, const char *name);
 int nss_each(void (*visit)(const char *name));
 
 static const char *const names[] = {"root", "a", "ab", "aba", "b", "bob", "wheel", "x"};
@@ -242,8 +242,8 @@ static void compare_shadow(uint64_t seed)
     damage(text);
     scratch_write(scratch, "shadow", text, strlen(text), 0600);
     for (size_t i = 0; i < NAMES; i++) {
-        int64_t day = 0;
-        int given = users_expiry(&day, names[i]);
+        struct user_days days;
+        int found = users_days(&days, names[i]);
         bool seen = false;
         const char *at = text;
         for (FILE *line; !seen && (line = next_line(&at, 7)) != NULL; fclose(line)) {
@@ -254,11 +254,12 @@ static void compare_shadow(uint64_t seed)
             size_t bytes = strlen(names[i]);
             seen = strncmp(start, names[i], bytes) == 0 && start[bytes] == ':';
             const struct spwd *entry = seen ? fgetspent(line) : NULL;
-            ck_assert_msg(entry == NULL || given == (entry->sp_expire >= 0 ? 1 : 0), "%s in\n%s",
-                          names[i], text);
-            ck_assert(entry == NULL || given == 0 || day == entry->sp_expire);
+            ck_assert_msg(entry == NULL || found == 1, "%s in\n%s", names[i], text);
+            ck_assert(entry == NULL ||
+                      (days.changed == entry->sp_lstchg && days.most == entry->sp_max &&
+                       days.inactive == entry->sp_inact && days.expires == entry->sp_expire));
         }
-        ck_assert_msg(seen || given == 0, "%s in\n%s", names[i], text);
+        ck_assert_msg(seen || found == 0, "%s in\n%s", names[i], text);
     }
 }
 
@@ -286,7 +287,7 @@ static void compare_with_nss(const char *name)
 {
     struct user user, same_user;
     gid_t gid = 0, same_gid = 0, groups[LIMIT_USER_GROUPS], same_groups[LIMIT_USER_GROUPS];
-    int64_t day = 0, same_day = 0;
+    struct user_days days, same_days;
     int found = users_find(&user, name);
     ck_assert_int_eq(found, nss_find(&same_user, name));
     ck_assert(found == 0 ||
@@ -297,9 +298,9 @@ static void compare_with_nss(const char *name)
     int count = users_groups(groups, name, 7);
     ck_assert_int_eq(count, nss_groups(same_groups, name, 7));
     ck_assert_mem_eq(groups, same_groups, (size_t)count * sizeof(gid_t));
-    int given = users_expiry(&day, name);
-    ck_assert_int_eq(given, nss_expiry(&same_day, name));
-    ck_assert(given == 0 || day == same_day);
+    int aged = users_days(&days, name);
+    ck_assert_int_eq(aged, nss_days(&same_days, name));
+    ck_assert(aged == 0 || memcmp(&days, &same_days, sizeof(days)) == 0);
 }
 
 static char listed[TEXT_BYTES];
@@ -348,21 +349,21 @@ TEST(files_that_are_missing_or_none)
 {
     struct user user;
     gid_t gid;
-    int64_t day;
+    struct user_days days;
     if (!own_etc()) {
         return;
     }
     ck_assert(nss_find(&user, "bob") == 0 && users_find(&user, "bob") == 0);
     ck_assert(nss_find_group(&gid, "bob") == 0 && users_find_group(&gid, "bob") == 0);
-    ck_assert(nss_expiry(&day, "bob") == 0 && users_expiry(&day, "bob") == 0);
-    ck_assert(mkdir("/etc/shadow", 0700) == 0 && users_expiry(&day, "bob") == -1);
+    ck_assert(nss_days(&days, "bob") == 0 && users_days(&days, "bob") == 0);
+    ck_assert(mkdir("/etc/shadow", 0700) == 0 && users_days(&days, "bob") == -1);
 }
 
 /* A line that is too long for the buffer must not count as a missing line. */
 TEST(shadow_that_can_not_be_told)
 {
     static char text[65536];
-    int64_t day;
+    struct user_days days;
     if (!own_etc()) {
         return;
     }
@@ -370,6 +371,6 @@ TEST(shadow_that_can_not_be_told)
     memcpy(text, "bob:", 4);
     strcpy(text + sizeof(text) - 32, ":1:0:9:7::1:\n");
     scratch_write("/etc", "shadow", text, strlen(text), 0600);
-    ck_assert_int_eq(nss_expiry(&day, "bob"), -1);
-    ck_assert_int_eq(users_expiry(&day, "bob"), 1);
+    ck_assert_int_eq(nss_days(&days, "bob"), -1);
+    ck_assert_int_eq(users_days(&days, "bob"), 1);
 }
