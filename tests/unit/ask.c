@@ -44,13 +44,7 @@ static void start(void)
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 
-static void finish(void)
-{
-    close(null);
-    rig_close(&rig);
-}
-
-UNIT_FIXTURE(start, finish);
+UNIT_FIXTURE(start, NULL);
 
 /* ---- each request ---------------------------------------------------------------------------- */
 

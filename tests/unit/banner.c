@@ -19,12 +19,7 @@ static void begin(void)
     memset(&banner, 0xff, sizeof(banner));
 }
 
-static void finish(void)
-{
-    scratch_remove(scratch);
-}
-
-UNIT_FIXTURE(begin, finish);
+UNIT_FIXTURE(begin, NULL);
 
 static void expect_text(const void *text, size_t bytes)
 {

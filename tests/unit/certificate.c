@@ -199,12 +199,7 @@ static void begin(void)
     write_keys("cert-authority", false);
 }
 
-static void finish(void)
-{
-    scratch_remove(scratch);
-}
-
-UNIT_FIXTURE(begin, finish);
+UNIT_FIXTURE(begin, NULL);
 UNIT_TIMEOUT(100);
 
 /* ---- certificates ---------------------------------------------------------------------------- */

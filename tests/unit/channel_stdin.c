@@ -35,7 +35,6 @@ static void finish(void)
 {
     program_close_all(&one);
     program_close_all(&other);
-    rig_close(&rig);
 }
 
 UNIT_FIXTURE(start, finish);

@@ -132,7 +132,6 @@ static void finish_sessions(void)
 {
     program_close_all(&bulk);
     program_close_all(&other);
-    rig_close(&rig);
 }
 
 static struct pace *pace_of(const struct program *program)

@@ -35,7 +35,6 @@ static void finish(void)
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         program_close_all(&programs[i]);
     }
-    rig_close(&rig);
 }
 
 UNIT_FIXTURE(start, finish);

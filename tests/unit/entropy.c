@@ -109,10 +109,9 @@ static char said[4096];
 
 static bool start(int descriptor, unsigned seconds)
 {
-    struct capture capture;
-    capture_begin(&capture);
+    capture_begin();
     bool started = entropy_start(descriptor, seconds);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     return started;
 }
 

@@ -21,12 +21,7 @@ static void start(void)
     ck_assert_int_eq(openssh_key_parse_public(public_key, text, count), FAULT_NONE);
 }
 
-static void finish(void)
-{
-    scratch_remove(scratch);
-}
-
-UNIT_FIXTURE(start, finish);
+UNIT_FIXTURE(start, NULL);
 UNIT_TIMEOUT(60);
 
 static const char *parse(size_t count)

@@ -25,11 +25,6 @@ static void fill(void)
     scratch_write(scratch, ".ed25519.sk", secret_key, sizeof(secret_key), 0600);
 }
 
-static void empty(void)
-{
-    scratch_remove(scratch);
-}
-
 static void path_of(char out[static 2 * SCRATCH_BYTES], const char *name)
 {
     snprintf(out, 2 * SCRATCH_BYTES, "%s/%s", scratch, name);
@@ -38,12 +33,11 @@ static void path_of(char out[static 2 * SCRATCH_BYTES], const char *name)
 static int load(int *status)
 {
     struct hostkey key;
-    struct capture capture;
     memset(&key, 0x5a, sizeof(key));
     *status = -1;
-    capture_begin(&capture);
+    capture_begin();
     int result = hostkey_load(&key, scratch, status);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     if (result == 0) {
         ck_assert_mem_eq(key.first.public_key, public_key, 32);
         ck_assert_mem_eq(key.first.secret_key, secret_key, 64);
@@ -67,7 +61,7 @@ static void assert_refused(int expected_status, const char *name, const char *re
 }
 
 UNIT_CASE("loading");
-UNIT_FIXTURE(fill, empty);
+UNIT_FIXTURE(fill, NULL);
 
 TEST(good_pair)
 {
@@ -80,7 +74,7 @@ TEST(good_pair)
 TEST(no_directory)
 {
     int status;
-    empty();
+    scratch_remove();
     ck_assert_int_eq(load(&status), -1);
     ck_assert_int_eq(status, 100);
     assert_contains(said, scratch);
@@ -90,7 +84,7 @@ TEST(no_directory)
 TEST(directory_is_a_file)
 {
     int status;
-    empty();
+    scratch_remove();
     scratch_write("/tmp", scratch + strlen("/tmp/"), "", 0, 0644);
     ck_assert_int_eq(load(&status), -1);
     ck_assert_int_eq(status, 100);
@@ -250,12 +244,12 @@ static bool exists(const char *name)
 }
 
 UNIT_CASE("making");
-UNIT_FIXTURE(fill, empty);
+UNIT_FIXTURE(fill, NULL);
 
 TEST(make_from_nothing)
 {
     uint8_t first_public[32], first_secret[64];
-    empty();
+    scratch_remove();
     umask(0077);
     ck_assert_int_eq(make(), HOSTKEY_MADE);
     ck_assert_int_eq(mode_of(".ed25519.sk"), 0600);
@@ -314,7 +308,7 @@ TEST(make_replaces_a_damaged_secret_key)
 
 TEST(make_clears_what_a_killed_run_left)
 {
-    empty();
+    scratch_remove();
     mkdir(scratch, 0755);
     scratch_write(scratch, ".ed25519.sk.tmp", "junk", 4, 0644);
     scratch_write(scratch, ".ed25519.pk.tmp", "junk", 4, 0644);
@@ -363,28 +357,26 @@ TEST(make_clears_nothing_of_a_run_that_holds_the_lock)
 TEST(make_locks_the_file_that_has_the_name)
 {
     enum hostkey_change change;
-    struct capture capture;
     scratch_write(scratch, "ed25519.pk", "junk", 4, 0644);
     late_locks = 3;
     ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
     ck_assert_int_eq(late_locks, 0);
     scratch_write(scratch, "ed25519.pk", "junk", 4, 0644);
     late_locks = INT_MAX;
-    capture_begin(&capture);
+    capture_begin();
     ck_assert_int_eq(hostkey_make(scratch, NULL, &change), -1);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     assert_contains(said, "key directory could not be locked");
 }
 
 TEST(make_does_not_judge_modes)
 {
     enum hostkey_change change;
-    struct capture capture;
     int status;
     scratch_write(scratch, ".ed25519.sk", secret_key, 64, 0644);
-    capture_begin(&capture);
+    capture_begin();
     ck_assert_int_eq(hostkey_make(scratch, NULL, &change), -1);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     assert_contains(said, "accessible by group or others");
     scratch_write(scratch, ".ed25519.sk", secret_key, 64, 0600);
     ck_assert_int_eq(load(&status), 0);
@@ -393,7 +385,7 @@ TEST(make_does_not_judge_modes)
 TEST(make_many_at_once)
 {
     int status;
-    empty();
+    scratch_remove();
     for (int i = 0; i < 16; i++) {
         if (fork() == 0) {
             enum hostkey_change change;
@@ -468,11 +460,10 @@ TEST(tools_say_what_they_did)
 
 TEST(tools_fail_with_a_status)
 {
-    struct capture capture;
     int full = open("/dev/full", O_WRONLY);
     int null = open("/dev/null", O_WRONLY);
     int (*const tools[])(char **) = {makekey_main, printkey_main};
-    capture_begin(&capture);
+    capture_begin();
     for (size_t i = 0; i < 2; i++) {
         ck_assert_int_eq(run_tool(tools[i], NULL, scratch, full), 111);
         ck_assert_int_eq(run_tool(tools[i], NULL, scratch, -1), 111);
@@ -483,7 +474,7 @@ TEST(tools_fail_with_a_status)
     }
     ck_assert_int_eq(run_tool(printkey_main, NULL, "/nonexistent", null), 100);
     ck_assert_int_eq(run_tool(makekey_main, NULL, "/nonexistent/a", null), 111);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     assert_contains(said, "wrensshd-makekey: unknown flag: -z");
     assert_contains(said, "wrensshd-printkey: more than one key directory");
 }

@@ -19,12 +19,7 @@ static void start(void)
     rig.connection->kex.since_ms = NOW_MS - LIMIT_REST_MS;
 }
 
-static void finish(void)
-{
-    rig_close(&rig);
-}
-
-UNIT_FIXTURE(start, finish);
+UNIT_FIXTURE(start, NULL);
 
 /* ---- when ------------------------------------------------------------------------------------ */
 

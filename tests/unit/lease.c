@@ -35,12 +35,7 @@ static void begin(void)
     sleeps = false;
 }
 
-static void finish(void)
-{
-    scratch_remove(scratch);
-}
-
-UNIT_FIXTURE(begin, finish);
+UNIT_FIXTURE(begin, NULL);
 
 TEST(waits_until_the_lease_is_given_up)
 {

@@ -47,13 +47,12 @@ static void say(const char *event)
 static const char *field(const char *key, const void *value, size_t value_bytes)
 {
     static char out[4096];
-    struct capture capture;
     struct log_line line;
-    capture_begin(&capture);
+    capture_begin();
     log_begin(&line, "test");
     log_bytes(&line, key, value, value_bytes);
     log_end(&line, LOG_EVENT);
-    size_t count = capture_end(&capture, out, sizeof(out));
+    size_t count = capture_end(out, sizeof(out));
     ck_assert_uint_gt(count, 0);
     ck_assert_int_eq(out[count - 1], '\n');
     out[count - 1] = '\0';
@@ -66,10 +65,9 @@ static const char *field(const char *key, const void *value, size_t value_bytes)
 TEST(one_line_as_documented)
 {
     char out[1024], expected[256];
-    struct capture capture;
     struct log_line line;
     log_peer("192.0.2.1", "4711");
-    capture_begin(&capture);
+    capture_begin();
     log_begin(&line, "login");
     log_text(&line, "user", "bob");
     log_number(&line, "line", 3);
@@ -79,7 +77,7 @@ TEST(one_line_as_documented)
     log_octal(&line, "mode", 0);
     log_octal(&line, "mode", 0xffffffffU);
     log_end(&line, LOG_EVENT);
-    capture_end(&capture, out, sizeof(out));
+    capture_end(out, sizeof(out));
     snprintf(expected, sizeof(expected),
              "wrensshd[%d]: event=login from=192.0.2.1 port=4711 user=bob line=3 "
              "most=18446744073709551615 mode=0664 mode=1777 mode=0000 mode=37777777777\n",
@@ -129,17 +127,16 @@ TEST(every_byte_comes_out_printable)
 TEST(long_values_are_cut_and_leave_room)
 {
     char out[4096], value[5000];
-    struct capture capture;
     struct log_line line;
     memset(value, '\x01', sizeof(value));
-    capture_begin(&capture);
+    capture_begin();
     log_begin(&line, "login");
     log_bytes(&line, "user", value, sizeof(value));
     log_bytes(&line, "type", value, sizeof(value));
     log_bytes(&line, "path", value, sizeof(value));
     log_text(&line, "reason", "unknown user");
     log_end(&line, LOG_EVENT);
-    size_t count = capture_end(&capture, out, sizeof(out));
+    size_t count = capture_end(out, sizeof(out));
     assert_contains(out, "\\x01...\" type=\"\\x01");
     assert_contains(out, " reason=\"unknown user\"\n");
     ck_assert_uint_le(count, LOG_LINE_BYTES + 64);
@@ -154,13 +151,12 @@ TEST(long_values_are_cut_and_leave_room)
 TEST(lines_never_overrun)
 {
     char out[4096];
-    struct capture capture;
     struct {
         struct log_line line;
         char guard[64];
     } guarded;
     memset(&guarded, 0x5a, sizeof(guarded));
-    capture_begin(&capture);
+    capture_begin();
     log_begin(&guarded.line, "flood");
     for (int i = 0; i < 500; i++) {
         log_text(&guarded.line, "key", "a value of some bytes\x80");
@@ -168,7 +164,7 @@ TEST(lines_never_overrun)
     }
     ck_assert_uint_lt(guarded.line.used, LOG_LINE_BYTES);
     log_end(&guarded.line, LOG_EVENT);
-    size_t count = capture_end(&capture, out, sizeof(out));
+    size_t count = capture_end(out, sizeof(out));
     ck_assert_int_eq(out[count - 1], '\n');
     for (size_t i = 0; i < sizeof(guarded.guard); i++) {
         ck_assert_int_eq(guarded.guard[i], 0x5a);
@@ -181,14 +177,13 @@ TEST(levels_are_kept)
     for (size_t set = 0; set < 4; set++) {
         for (size_t level = 0; level < 4; level++) {
             char out[512];
-            struct capture capture;
             struct log_line line;
             log_open(false, levels[set]);
             ck_assert_int_eq(log_shows(levels[level]), level <= set);
-            capture_begin(&capture);
+            capture_begin();
             log_begin(&line, "test");
             log_end(&line, levels[level]);
-            ck_assert_int_eq(capture_end(&capture, out, sizeof(out)) > 0, level <= set);
+            ck_assert_int_eq(capture_end(out, sizeof(out)) > 0, level <= set);
         }
     }
 }
@@ -196,13 +191,12 @@ TEST(levels_are_kept)
 TEST(trouble_names_path_and_reason)
 {
     char out[1024];
-    struct capture capture;
     log_open(false, LOG_TROUBLE);
     log_name("wrensshd-makekey");
-    capture_begin(&capture);
+    capture_begin();
     log_trouble("host key", "/etc/wren ssh", "not 64 bytes long");
     log_trouble("fork", NULL, NULL);
-    capture_end(&capture, out, sizeof(out));
+    capture_end(out, sizeof(out));
     assert_contains(out, "wrensshd-makekey[");
     assert_contains(out, "]: event=trouble what=\"host key\" path=\"/etc/wren ssh\" "
                          "reason=\"not 64 bytes long\"\n");
@@ -212,16 +206,15 @@ TEST(trouble_names_path_and_reason)
 TEST(children_show_the_number_of_who_opened_the_log)
 {
     char out[512], expected[128];
-    struct capture capture;
     log_open(false, LOG_EVENT);
-    capture_begin(&capture);
+    capture_begin();
     pid_t child = fork();
     if (child == 0) {
         say("child");
         _exit(0);
     }
     ck_assert_int_eq(waitpid(child, NULL, 0), child);
-    capture_end(&capture, out, sizeof(out));
+    capture_end(out, sizeof(out));
     snprintf(expected, sizeof(expected), "wrensshd[%d]: event=child\n", (int)getpid());
     ck_assert_str_eq(out, expected);
 }
@@ -362,7 +355,6 @@ TEST_EACH(nobody_reads_any_more, 4)
 {
     char out[1024];
     struct stopped stopped = {.kind = _i % 2 == 0 ? PIPE : SOCKET};
-    struct capture capture;
     signal(SIGPIPE, SIG_IGN); /* as the daemon has it */
     open_ends(&stopped);
     close(stopped.theirs);
@@ -376,9 +368,9 @@ TEST_EACH(nobody_reads_any_more, 4)
     ck_assert_int_eq(waits, 0);
     dup2(stopped.stderr_before, STDERR_FILENO);
     if (_i / 2 == 0) {
-        capture_begin(&capture);
+        capture_begin();
         say("more");
-        capture_end(&capture, out, sizeof(out));
+        capture_end(out, sizeof(out));
         assert_contains(out, "event=dropped lines=2\n");
     }
 }
@@ -429,7 +421,6 @@ TEST(a_part_of_a_line_stands_alone)
              "wrensshd[%d]: event=after\n",
              pid, pid, pid);
     ck_assert_str_eq(read_file(fd), expected);
-    scratch_remove(scratch);
 }
 
 /* ---- the budget ------------------------------------------------------------------------------ */
@@ -484,7 +475,6 @@ TEST(a_budget_of_lines)
     ck_assert_uint_ge(lines, LIMIT_LOG_BURST);
     ck_assert_uint_le(lines, LIMIT_LOG_BURST + slack);
     ahead_seconds = 0; /* Check looks at the clock, too */
-    scratch_remove(scratch);
 }
 
 /* A connection that stays open, with as many commands a day as the budget's reason says. */
@@ -499,7 +489,6 @@ TEST(a_busy_day_loses_nothing)
     ck_assert_uint_eq(flood(fd, 3500), 3500);
     assert_lacks(read_file(fd), "dropped");
     ahead_seconds = 0;
-    scratch_remove(scratch);
 }
 
 /* Every line of the file is one that went out or a report of lines that did not. */
@@ -524,5 +513,4 @@ TEST(the_end_reports_what_was_lost)
     assert_all_accounted(read_file(fd), LIMIT_LOG_BURST + 500);
     log_finish();
     ck_assert_uint_eq(count_lines(read_file(fd)), before + 1);
-    scratch_remove(scratch);
 }

@@ -149,7 +149,6 @@ static void begin(void)
 
 static void finish(void)
 {
-    scratch_remove(home);
     while (waitpid(-1, NULL, 0) > 0) {
     }
 }
@@ -251,11 +250,10 @@ TEST(signed_data_follows_rfc_4252)
 
 static uint32_t answer(const struct ipc_auth *request)
 {
-    struct capture capture;
     uint32_t verdict = 99;
-    capture_begin(&capture);
+    capture_begin();
     const char *fatal = login_answer(&login, request, request_blob, &verdict);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     ck_assert_msg(fatal == NULL, "%s", fatal);
     return verdict;
 }
@@ -621,11 +619,10 @@ static void sign_sk(struct ipc_auth *request)
 
 static uint32_t answer_sk(const struct ipc_auth *request)
 {
-    struct capture capture;
     uint32_t verdict = 99;
-    capture_begin(&capture);
+    capture_begin();
     const char *fatal = login_answer(&login, request, sk_blob, &verdict);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     ck_assert_msg(fatal == NULL, "%s", fatal);
     return verdict;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "scratch.h"
 #include "unit.h"
 
 bool unit_is_emulated(void)
@@ -64,6 +65,7 @@ void unit_begin_case(const char *name)
 {
     test_case = tcase_create(name);
     suite_add_tcase(suite, test_case);
+    tcase_add_checked_fixture(test_case, NULL, scratch_remove);
 }
 
 TCase *unit_case(void)

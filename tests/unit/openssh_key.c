@@ -16,12 +16,7 @@ static void start(void)
     scratch_make(scratch);
 }
 
-static void finish(void)
-{
-    scratch_remove(scratch);
-}
-
-UNIT_FIXTURE(start, finish);
+UNIT_FIXTURE(start, NULL);
 UNIT_TIMEOUT(60);
 
 static const char *parse(size_t count)

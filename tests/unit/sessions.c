@@ -57,12 +57,7 @@ static void begin(void)
     sessions_init(&sessions, &options, &peer, &account, &grant);
 }
 
-static void finish(void)
-{
-    scratch_remove(scratch);
-}
-
-UNIT_FIXTURE(begin, finish);
+UNIT_FIXTURE(begin, NULL);
 UNIT_TIMEOUT(30);
 
 static const char *ask(const char *(*handle)(void *, const void *, struct reply *),
@@ -99,14 +94,13 @@ static struct spawned spawn_with(uint32_t channel, uint32_t kind, const char *en
                                 .environment_bytes = (uint32_t)environment_bytes,
                                 .command_bytes = (uint32_t)strlen(command)};
     static char tail[IPC_SPAWN_TAIL_BYTES + 64];
-    struct capture capture;
     memcpy(tail, environment, environment_bytes);
     memcpy(tail + environment_bytes, command, strlen(command) + 1);
     snprintf(request.term, sizeof(request.term), "%s", term);
-    capture_begin(&capture);
+    capture_begin();
     running.fatal = ask_program(&request, tail, environment_bytes + strlen(command) + 1,
                                 &running.done, &running.passed);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     return running;
 }
 
@@ -484,7 +478,6 @@ static const struct {
 TEST_EACH(key_that_logged_in, COUNT_OF(keys))
 {
     static const char set[] = "SSH_USER_KEY=publickey ssh-ed25519 forged";
-    struct capture capture;
     char expected[512];
     memcpy(grant.environment, set, sizeof(set));
     grant.environment_bytes = sizeof(set);
@@ -498,9 +491,9 @@ TEST_EACH(key_that_logged_in, COUNT_OF(keys))
     snprintf(expected, sizeof(expected), "SSH_USER_KEY=%s\n", keys[_i].value);
     ck_assert_int_eq(strncmp(out, expected, strlen(expected)), 0);
     ck_assert_ptr_null(strstr(out + 1, "SSH_USER_KEY=p"));
-    capture_begin(&capture);
+    capture_begin();
     reap_one(&running);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     assert_contains(said, " status=0 key=" KEY "\n");
 }
 

@@ -33,13 +33,12 @@ UNIT_TIMEOUT(30);
 /* What the log says after these bytes have come. */
 static const char *said_of(const void *bytes, size_t count, enum log_level shown)
 {
-    struct capture capture;
     log_open(false, shown);
     ck_assert_int_eq(send(ends[1], bytes, count, 0), (ssize_t)count);
-    capture_begin(&capture);
+    capture_begin();
     was_last = false;
     ck_assert(sftp_reports_read(ends[0], &origin, &was_last));
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     return said;
 }
 
@@ -68,12 +67,11 @@ static const struct {
 
 TEST_EACH(end_without_a_report, 3)
 {
-    struct capture capture;
     char expected[256];
     log_open(false, LOG_EVENT);
-    capture_begin(&capture);
+    capture_begin();
     sftp_reports_end(ends_without_report[_i].status, &origin);
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     snprintf(expected, sizeof(expected),
              "event=sftp user=bob channel=3 reason=\"%s\" pid=4711 key=SHA256:x\n",
              ends_without_report[_i].reason);
@@ -135,12 +133,11 @@ TEST(anything_else_says_nothing)
 
 TEST(nothing_is_waited_for)
 {
-    struct capture capture;
-    capture_begin(&capture);
+    capture_begin();
     ck_assert(sftp_reports_read(ends[0], &origin, &was_last));
     close(ends[1]);
     ends[1] = -1;
     ck_assert(!sftp_reports_read(ends[0], &origin, &was_last));
-    capture_end(&capture, said, sizeof(said));
+    capture_end(said, sizeof(said));
     ck_assert_str_eq(said, "");
 }

@@ -34,7 +34,6 @@ static void start(void)
 static void finish(void)
 {
     program_close_all(&program);
-    rig_close(&rig);
 }
 
 static struct channel *channel(void)

@@ -23,18 +23,6 @@ static int make_pair(int *end)
     return pair[0];
 }
 
-void rig_open(struct rig *rig, enum ssh_phase phase)
-{
-    ck_assert_int_ge(sodium_init(), 0);
-    memset(rig, 0, sizeof(*rig));
-    int ipc = make_pair(&rig->monitor);
-    int session_ipc = make_pair(&rig->session);
-    rig->connection = calloc(1, sizeof(*rig->connection));
-    ck_assert_ptr_nonnull(rig->connection);
-    connection_init(rig->connection, &rig->options, ipc, session_ipc, false);
-    rig->connection->phase = phase;
-}
-
 static void close_if_open(int fd)
 {
     if (fd >= 0) {
@@ -58,7 +46,7 @@ static void close_channels(struct connection *connection)
     }
 }
 
-void rig_close(struct rig *rig)
+static void rig_close(struct rig *rig)
 {
     close_channels(rig->connection);
     close_if_open(rig->connection->ipc);
@@ -66,6 +54,21 @@ void rig_close(struct rig *rig)
     close_if_open(rig->monitor);
     close_if_open(rig->session);
     free(rig->connection);
+}
+
+void rig_open(struct rig *rig, enum ssh_phase phase)
+{
+    ck_assert_int_ge(sodium_init(), 0);
+    if (rig->connection != NULL) { /* the test's before this one, without CK_FORK */
+        rig_close(rig);
+    }
+    memset(rig, 0, sizeof(*rig));
+    int ipc = make_pair(&rig->monitor);
+    int session_ipc = make_pair(&rig->session);
+    rig->connection = calloc(1, sizeof(*rig->connection));
+    ck_assert_ptr_nonnull(rig->connection);
+    connection_init(rig->connection, &rig->options, ipc, session_ipc, false);
+    rig->connection->phase = phase;
 }
 
 void rig_reset(struct rig *rig, enum ssh_phase phase)

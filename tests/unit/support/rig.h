@@ -25,7 +25,6 @@ struct rig {
 
 /* The connection starts in `phase`, in the clear, as connection_init() leaves it. */
 void rig_open(struct rig *rig, enum ssh_phase phase);
-void rig_close(struct rig *rig);
 
 /* Forgets all output, the end and all channels: as new, in `phase`. */
 void rig_reset(struct rig *rig, enum ssh_phase phase);
