@@ -1,4 +1,5 @@
-"""Machines for tests: real kernels under qemu. A machine of tests/vm/machines is a module with
+"""Machines for tests: real kernels under qemu. A machine of tests/vm/machines is a module, and one of
+variants.py an object, with
 
 - a docstring, of which the first line is what it shows;
 - `PROGRAMS`, what it needs of the host: it is skipped without one of them;

@@ -12,6 +12,7 @@ import sys
 import traceback
 
 from .place import BUILD, TOP, Failed, Place, Skipped
+from .variants import MACHINES
 from .workers import Line, run_all, tell
 
 FOLDER = os.path.join(TOP, "tests", "vm", "machines")
@@ -19,6 +20,8 @@ LEAST_FREE = 4 << 30  # two root file systems, their images, and a new one being
 
 
 def load(name):
+    if name in MACHINES:
+        return MACHINES[name]
     spec = importlib.util.spec_from_file_location("machine_" + name.replace("-", "_"),
                                                   os.path.join(FOLDER, name + ".py"))
     module = importlib.util.module_from_spec(spec)
@@ -119,7 +122,7 @@ def boot_all(chosen, jobs, line, counts):
 
 
 def main():
-    names = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(FOLDER, "*.py")))
+    names = sorted([*MACHINES, *(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(FOLDER, "*.py")))])
     options = arguments(names)
     if options.one:
         try_one(options.one)

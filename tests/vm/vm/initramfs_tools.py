@@ -98,7 +98,7 @@ def be_impatient(system):
     system.write(FUNCTIONS, shorter)
 
 
-def unlock(place, suite="bookworm"):
+def unlock(place, suite):
     person = Person(place)
     system = System(place, suite)
     images = [luks.make_image(place, "root.img"), luks.make_image(place, "data.img", luks.SECOND)]
