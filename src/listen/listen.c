@@ -112,22 +112,17 @@ static void accept_client(struct listener *listener, int from)
     clients_add(&listener->clients, &source, child);
 }
 
-static void reap_children(struct listener *listener)
-{
-    pid_t child;
-    while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
-        clients_remove(&listener->clients, child);
-    }
-}
-
 /* Returns true if the signal asks the listener to end. */
 static bool read_signal(struct listener *listener)
 {
     struct signalfd_siginfo signal;
+    pid_t child;
     if (read(listener->watched[0].fd, &signal, sizeof(signal)) != sizeof(signal)) {
         return false;
     }
-    reap_children(listener);
+    while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
+        clients_remove(&listener->clients, child);
+    }
     return signal.ssi_signo != SIGCHLD && (signal.ssi_signo != SIGHUP || listener->ends_by_hangup);
 }
 
@@ -161,8 +156,12 @@ static int serve_clients(struct listener *listener)
 {
     struct pollfd *watched = listener->watched;
     for (;;) {
-        bool counting = listener->refusal_lines.suppressed > 0;
-        if (poll(watched, 1 + listener->sockets, counting ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
+        if (sockets_renew(listener)) {
+            log_start(listener);
+        }
+        bool timed = listener->refusal_lines.suppressed > 0 || listener->interface != NULL ||
+                     listener->error != 0;
+        if (poll(watched, 1 + listener->sockets, timed ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
             if (errno != EINTR) {
                 log_and_pause(listener, "poll", errno);
             }
@@ -219,6 +218,8 @@ int listen_main(char **argv)
     if (!sockets_open(&listener, &status)) {
         return status;
     }
-    log_start(&listener);
+    if (listener.error == 0) {
+        log_start(&listener);
+    }
     return serve_clients(&listener);
 }

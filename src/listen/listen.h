@@ -14,21 +14,13 @@
 #include "limit.h"
 #include "log.h"
 
-/* ---- connections of each client -------------------------------------------------------------- */
-
-/* The clients of wrensshd-listen, one for each open connection, and whether one more may connect.
- */
-
-/* ---- sources, clients.c ---------------------------------------------------------------------- */
+/* ---- sources, clients, lines about refusals, clients.c --------------------------------------- */
 
 /* A source is an IPv4 address, or a /64 network of IPv6, because a subscriber has at least a whole
- * /64. All clients of Unix sockets and the like are one source. */
-
-/* Sets *source to an IPv4 client's address, mapped or not, or to an IPv6 client's network. Only
- * clients.c can compare it. */
+ * /64. All clients of Unix sockets and the like are one source.
+ *
+ * Sets *source to an IPv4 client's address, mapped or not, or to an IPv6 client's network. */
 void source_read(struct in6_addr *source, const struct sockaddr_in6 *client);
-
-/* ---- clients, clients.c ---------------------------------------------------------------------- */
 
 struct client {
     pid_t child; /* 0: a free entry */
@@ -50,14 +42,8 @@ void clients_add(struct clients *clients, const struct in6_addr *source, pid_t c
 /* Removes the client of a child, if there is one. */
 void clients_remove(struct clients *clients, pid_t child);
 
-/* ---- lines about refusals, clients.c --------------------------------------------------------- */
-
-/*
- * How many log lines strangers may cause. All times are in milliseconds, from a monotonic clock.
- */
-
 /* A token bucket of LIMIT_LISTEN_LINES log lines, which gains one each LIMIT_LISTEN_LINE_MS, and a
- * count of the suppressed lines. Initialize with zeros. */
+ * count of the suppressed lines. Initialize with zeros. Times are of a monotonic clock. */
 struct rate_limit {
     struct log_rate rate;
     int64_t summary_ms; /* when the count is due, if any lines are suppressed */
@@ -72,8 +58,6 @@ bool rate_limit_allow(struct rate_limit *limit, int64_t now_ms);
 uint64_t rate_limit_summary(struct rate_limit *limit, int64_t now_ms, bool at_once);
 
 /* ---- the launcher, listen.c and listen_options.c --------------------------------------------- */
-
-/* wrensshd-listen: its start, and its state: settings, sockets and clients. */
 
 #define LISTEN_NAME "wrensshd-listen"
 
@@ -93,6 +77,7 @@ struct listener {
     char **program;
     struct clients clients;
     struct rate_limit refusal_lines;
+    int error; /* why there is no socket of our own; 0 if there is one */
     unsigned sockets;
     struct pollfd watched[1 + LIMIT_LISTEN_SOCKETS]; /* signals, and the sockets */
 };
@@ -104,9 +89,13 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
 /* ---- sockets, sockets.c ---------------------------------------------------------------------- */
 
 /* Adds to `watched` a socket that listens on the port, or all that systemd has passed, and removes
- * systemd's variables. Returns false, with the exit code in *status, after an error, which it logs.
- */
+ * systemd's variables. Without the interface or the address its descriptor is -1 for now. Returns
+ * false, with the exit code in *status, after another error. Logs each. */
 bool sockets_open(struct listener *listener, int *status);
+
+/* Listens anew if the interface has come, or was deleted and made anew. Returns true if it did;
+ * logs a reason why it can't once. */
+bool sockets_renew(struct listener *listener);
 
 /* ---- children, children.c -------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,16 +41,22 @@ static int open_socket(const struct listener *listener, struct sockaddr_in6 *loc
     return fd;
 }
 
-static void log_failure(const struct listener *listener, const char *reason)
+/* A network that is set up later brings it. */
+static bool is_late(int error)
 {
-    char what[sizeof("can't listen on port 65535 of any address") + INET6_ADDRSTRLEN];
-    const char *address = listener->address_text;
-    snprintf(what, sizeof(what), "can't listen on port %u of %s", listener->port,
-             address != NULL ? address : "any address");
-    log_trouble(what, listener->interface, reason);
+    return error == ENODEV || error == EADDRNOTAVAIL;
 }
 
-static int bind_port(const struct listener *listener)
+static void log_failure(const struct listener *listener, int error)
+{
+    char what[sizeof("can't listen yet on port 65535 of any address") + INET6_ADDRSTRLEN];
+    const char *address = listener->address_text;
+    snprintf(what, sizeof(what), "can't listen %son port %u of %s", is_late(error) ? "yet " : "",
+             listener->port, address != NULL ? address : "any address");
+    log_trouble(what, listener->interface, error == EACCES ? "needs root" : strerror(error));
+}
+
+static int bind_port(struct listener *listener)
 {
     const int on = 1;
     const char *interface = listener->interface;
@@ -60,10 +67,38 @@ static int bind_port(const struct listener *listener)
                                          (socklen_t)strlen(interface) + 1) != 0) ||
         bind(fd, (struct sockaddr *)&local, sizeof(local)) != 0 ||
         listen(fd, LIMIT_LISTEN_BACKLOG) != 0) {
-        log_failure(listener, errno == EACCES ? "needs root" : strerror(errno));
+        listener->error = errno;
+        close(fd);
         return -1;
     }
+    listener->error = 0;
     return fd;
+}
+
+/* The kernel binds to an interface's index: one that is made anew has another. */
+static bool is_bound(int fd, const char *interface)
+{
+    char name[IF_NAMESIZE];
+    socklen_t bytes = sizeof(name);
+    return getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &bytes) == 0
+               ? strcmp(name, interface) == 0
+               : errno != ENODEV; /* kernels before 3.8 can't say */
+}
+
+bool sockets_renew(struct listener *listener)
+{
+    struct pollfd *own = &listener->watched[1];
+    const char *interface = listener->interface;
+    int before = listener->error;
+    if (own->fd >= 0 && (interface == NULL || is_bound(own->fd, interface))) {
+        return false;
+    }
+    close(own->fd);
+    own->fd = bind_port(listener);
+    if (own->fd < 0 && listener->error != before) {
+        log_failure(listener, listener->error);
+    }
+    return own->fd >= 0;
 }
 
 /* ---- systemd --------------------------------------------------------------------------------- */
@@ -163,6 +198,6 @@ bool sockets_open(struct listener *listener, int *status)
     }
     *status = EXIT_TROUBLE;
     listener->sockets = 1;
-    listener->watched[1] = (struct pollfd){.fd = bind_port(listener), .events = POLLIN};
-    return listener->watched[1].fd >= 0;
+    listener->watched[1] = (struct pollfd){.fd = -1, .events = POLLIN};
+    return sockets_renew(listener) || is_late(listener->error);
 }
