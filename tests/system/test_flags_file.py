@@ -12,7 +12,7 @@ import pytest
 import readme
 from daemon import PATIENCE_SECONDS, run
 from guest import Guest
-from recipes import PACKAGING, words_of
+from recipes import PACKAGING, OpenWrt, words_of
 from site_setup import run_or_fail
 from whole_files import read_text, write
 
@@ -300,22 +300,8 @@ def test_scripts_with_a_mistake(site, tmp_path, shell, script, settings):
     ('-e "echo', ["-x", "mistake-in-/etc/config/wrensshd"]), ("$(", ["-x", "mistake-in-/etc/config/wrensshd"])])
 def test_openwrt(tmp_path, options, flags):
     """Quotes in OpenWrt's option hold words together, and a mistake in them does not end the script."""
-    script = tmp_path / "init"
-    write(script, read_text(PACKAGING + "/openwrt/files/wrensshd.init").replace("/usr/sbin/wrensshd-makekey", "true"))
-    note = tmp_path / "note"
-    done = run(["sh", "-uc", f"""
-config_load() {{ :; }}
-config_foreach() {{ "$1" section; }}
-config_get() {{ if [ "$1" = options ]; then options=$OPTIONS; else eval "$1=${{4:-}}"; fi; }}
-config_get_bool() {{ eval "$1=1"; }}
-procd_open_instance() {{ :; }}
-procd_close_instance() {{ echo closed; }}
-procd_set_param() {{ [ "$1" != command ] || {{ shift; printf "'%s' " "$@" >{note}; }}; }}
-. {script}
-start_service"""], env={"PATH": "/usr/bin:/bin", "OPTIONS": options})
-    assert (done.returncode, done.stdout) == (0, "closed\n"), done.stderr
-    words = words_of(str(note))
-    assert words[words.index("/usr/sbin/wrensshd"):] == ["/usr/sbin/wrensshd", "-l", *flags, "/etc/wrensshd"]
+    words = OpenWrt(tmp_path).start(keys="/k", options=options)
+    assert words[words.index("/usr/sbin/wrensshd"):] == ["/usr/sbin/wrensshd", "-l", "-a", "/k", *flags, "/etc/wrensshd"]
 
 
 @pytest.mark.parametrize("options, flags", [

@@ -15,7 +15,8 @@ import proc
 from daemon import PATIENCE_SECONDS, run
 from namespace import tree
 from listener import Listener
-from recipes import PACKAGING, Place, Started, page, version, words_of
+from openssh import OpenSSH
+from recipes import PACKAGING, OpenWrt, Place, Started, page, version, words_of
 from site_setup import PROJECT, run_or_fail
 from whole_files import read, read_text, write
 
@@ -275,7 +276,7 @@ def test_openwrt(place):
     assert os.readlink(place.root + "/usr/sbin/wrensshd-listen") == "wrensshd"
     text = recipe("openwrt")
     for path in re.search(r"conffiles\n(.*?)endef", text, re.S)[1].split():
-        assert path == "/etc/wrensshd/" or path in place.files()
+        assert path in ("/etc/wrensshd/", "/root/.ssh/authorized_keys") or path in place.files()
     assert "USERID:=wrensshd:wrensshd" in text
 
 
@@ -368,22 +369,7 @@ class Services:
         return [words[words.index("-x") + 1], *words[words.index("--") + 1:]]
 
     def openwrt(self):
-        script = self.script("openwrt/files/wrensshd.init")
-        values = "".join(f"{name}) echo '{value}' ;;\n" for name, value in re.findall(
-            r"option (\w+) '(.*)'", read_text(PACKAGING + "/openwrt/files/wrensshd.config")))
-        return self.sh(f"""
-value() {{ case $1 in
-{values}*) echo "unknown option: $1" >&2; exit 1 ;; esac; }}
-config_load() {{ [ "$1" = wrensshd ]; }}
-config_foreach() {{ "$1" section; }}
-config_get() {{ got=$(value "$3") || exit; eval "$1=\\$got"; }}
-config_get_bool() {{ config_get "$@"; }}
-procd_open_instance() {{ :; }}
-procd_close_instance() {{ :; }}
-procd_add_reload_trigger() {{ :; }}
-procd_set_param() {{ [ "$1" != command ] || {{ shift; printf "'%s' " "$@" >{self.note}; }}; }}
-. {script}
-start_service && service_triggers""")
+        return OpenWrt(self.path).start()
 
     def alpine(self):
         script = self.script("alpine/wrensshd.initd")
@@ -422,12 +408,121 @@ def test_sysv_restarts(tmp_path):
 
 def test_openwrt_shutdown(tmp_path):
     """At shutdown the sessions end after the listener, and before the network; a stop leaves them alone."""
-    write(tmp_path / "killall", f'#!/bin/sh\necho killall "$@" >>{tmp_path}/note\n', mode=0o755)
-    script = Services(tmp_path).script("openwrt/files/wrensshd.init")
-    done = run(["sh", "-uc", f"stop() {{ echo stop >>{tmp_path}/note; }}; . {script}; shutdown"],
-               env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
-    assert done.returncode == 0, done.stderr
-    assert read_text(tmp_path / "note") == "stop\nkillall -q wrensshd\n"
+    assert OpenWrt(tmp_path).run("shutdown") == [["stop"], ["killall", "-q", "wrensshd"]]
+
+
+@pytest.mark.parametrize("interface, device", [("", None), ("lan", "br-lan"), ("wg0", "wg0")])
+def test_openwrt_interface(tmp_path, interface, device):
+    """The listener gets the kernel's name of OpenWrt's interface, or a name that only the kernel knows; and a change of the
+    network starts the service again."""
+    board = OpenWrt(tmp_path)
+    words = board.start(interface=interface)
+    assert ("-i" in words) == bool(device) and (not device or words[words.index("-i") + 1] == device)
+    triggers = board.run("service_triggers", interface=interface)
+    assert triggers == [["procd_add_reload_trigger", "wrensshd"]] + (
+        [["procd_add_interface_trigger", "interface.*", interface, "/etc/init.d/wrensshd", "reload"]] if interface else [])
+
+
+def test_openwrt_settings(tmp_path):
+    """mdns announces the port, unless it is off; a service that ends is started again without a limit; a file of settings
+    from before has the keys where a new one has them; one that is off starts nothing."""
+    board = OpenWrt(tmp_path)
+    calls = board.run("start_service", keys=None, mdns=None, port="22")
+    assert ["procd_add_mdns", "ssh", "tcp", "22", "daemon=wrensshd"] in calls
+    assert ["procd_set_param", "respawn", "3600", "5", "0"] in calls
+    command = next(call for call in calls if call[:2] == ["procd_set_param", "command"])
+    assert command[command.index("-l"):] == ["-l", "-a", "/etc/wrensshd/keys/%u", "-a", "%h/.ssh/authorized_keys", "/etc/wrensshd"]
+    assert "procd_add_mdns" not in [call[0] for call in board.run("start_service", mdns="0")]
+    assert board.run("start_service; note nothing", enabled="0") == [["nothing"]]
+
+
+def kept_by_sysupgrade(root, package):
+    """What `sysupgrade -l` lists. A build writes those of conffiles that the package has no file of into keep.d, of which all
+    files below are kept; the others, the opkg's conffiles, are kept if they were changed."""
+    conffiles = re.search(r"conffiles\n(.*?)endef", recipe("openwrt"), re.S)[1].split()
+    for name in conffiles:
+        if os.path.isfile(package + name):
+            if os.path.isfile(root + name) and read(root + name) != read(package + name):
+                yield name
+        elif os.path.isdir(root + name):
+            yield from (os.path.join(folder, file)[len(root):] for folder, _, files in os.walk(root + name) for file in files)
+        elif os.path.isfile(root + name):
+            yield name
+
+
+def login_on(site, new_log, board):
+    """Starts the service, logs in as root with the command line that procd gets, and ends it again. The host key."""
+    started = Started(site, board.start())
+    flags = [word.replace("/etc/wrensshd/keys", f"{board.root}/etc/wrensshd/keys") for word in started.daemon if word != "-l"]
+    listener = Listener(site, new_log(), *started.listen, program=(site.daemon, *site.daemon_args(), *flags))
+    try:
+        done = OpenSSH(site, listener.port, user="root")(
+            "echo", "in", options=["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"])
+        assert done.stdout == "in\n", done.stderr + listener.log.text()
+    finally:
+        listener.end()
+        proc.wait_until(lambda: not site.daemons_left(), PATIENCE_SECONDS)
+    return read(board.root + "/etc/wrensshd/ed25519.pk")
+
+
+@pytest.mark.root
+def test_openwrt_upgrade(site, tmp_path, folder, new_log):
+    """Whoever has keys for Dropbear logs in to wrensshd after its first start, and after sysupgrade, which keeps only what the
+    package names: with the same host key, the same keys and the changed settings. Keys that were removed stay so."""
+    root, package = folder, str(tmp_path / "package")
+    for place in (root, package):
+        os.makedirs(place + "/etc/config")
+        shutil.copy(PACKAGING + "/openwrt/files/wrensshd.config", place + "/etc/config/wrensshd")
+    os.mkdir(root + "/etc/dropbear")
+    write(root + "/etc/dropbear/authorized_keys", site.identity_line + "\n", mode=0o600)
+    board = OpenWrt(tmp_path, root, site)
+    host_key = login_on(site, new_log, board)
+    assert os.stat(root + "/etc/wrensshd/keys/root").st_mode & 0o777 == 0o600
+    settings = read_text(root + "/etc/config/wrensshd")
+    write(root + "/etc/config/wrensshd", settings.replace("'2222'", "'22'"))
+    os.makedirs(root + "/root/.ssh")
+    write(root + "/root/.ssh/authorized_keys", "kept\n")
+
+    kept = sorted(kept_by_sysupgrade(root, package))
+    assert kept == ["/etc/config/wrensshd", "/etc/wrensshd/.ed25519.sk", "/etc/wrensshd/ed25519.pk", "/etc/wrensshd/keys/root",
+                    "/root/.ssh/authorized_keys"]
+    run_or_fail(["tar", "-C", root, "-cf", tmp_path / "kept.tar", *(name[1:] for name in kept)])
+    for name in os.listdir(root):
+        shutil.rmtree(os.path.join(root, name))
+    shutil.copytree(package, root, dirs_exist_ok=True)
+    run_or_fail(["tar", "-C", root, "-xf", tmp_path / "kept.tar"])
+    # Dropbear's files are kept, too.
+    os.mkdir(root + "/etc/dropbear")
+    write(root + "/etc/dropbear/authorized_keys", site.identity_line + "\n", mode=0o600)
+    assert login_on(site, new_log, board) == host_key
+    assert Started(site, board.start()).port == "22"
+
+    os.remove(root + "/etc/wrensshd/keys/root")
+    board.start()
+    assert not os.path.exists(root + "/etc/wrensshd/keys/root")
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not shutil.which("dropbearconvert"), reason="no dropbearconvert here")
+def test_openwrt_host_key_of_dropbear(site, tmp_path, folder):
+    """Clients of Dropbear know the host key, if its own converter is there. A key that can't be read is no obstacle."""
+    os.makedirs(folder + "/etc/config")
+    shutil.copy(PACKAGING + "/openwrt/files/wrensshd.config", folder + "/etc/config/wrensshd")
+    os.mkdir(folder + "/etc/dropbear")
+    board = OpenWrt(tmp_path, folder, site)
+    key = folder + "/etc/dropbear/dropbear_ed25519_host_key"
+    made = run(["dropbearkey", "-t", "ed25519", "-f", key])
+    board.run("start_service")
+    printed = run([site.bin + "/wrensshd-printkey", folder + "/etc/wrensshd"]).stdout
+    assert re.search(r"ssh-ed25519 (\S+)", made.stdout)[1] in printed
+    assert sorted(os.listdir(folder + "/etc/wrensshd")) == [".ed25519.sk", "ed25519.pk", "keys"]
+    assert os.listdir(folder + "/etc/wrensshd/keys") == []
+
+    shutil.rmtree(folder + "/etc/wrensshd")
+    write(key, "no key")
+    calls = board.run("start_service")
+    assert "can't be imported" in " ".join(next(call for call in calls if call[0] == "logger"))
+    assert sorted(os.listdir(folder + "/etc/wrensshd")) == [".ed25519.sk", "ed25519.pk", "keys"]
 
 
 def test_alpine_paths():

@@ -121,6 +121,62 @@ esac
         return read_text(self.root + path)
 
 
+class OpenWrt:
+    """OpenWrt's service with stubs of what it finds there. With `root`, a folder, its files are below that, and the programs
+    are those of `site`; without, they do nothing."""
+
+    def __init__(self, path, root=None, site=None):
+        self.path, self.root = str(path), root
+        self.script, self.calls = os.path.join(self.path, "init"), os.path.join(self.path, "calls")
+        self.config = root + "/etc/config/wrensshd" if root else PACKAGING + "/openwrt/files/wrensshd.config"
+        for name in ("killall", "logger"):
+            write(os.path.join(self.path, name), f"#!/bin/sh\n{{ printf '%s\\037' {name} \"$@\"; echo; }} >>{self.calls}\n",
+                  mode=0o755)
+        write(os.path.join(self.path, "network.sh"),
+              'network_get_device() { unset "$1"; [ "$2" != lan ] || eval "$1=br-lan"; [ "$2" = lan ]; }\n')
+        text = read_text(PACKAGING + "/openwrt/files/wrensshd.init").replace("/lib/functions/", self.path + "/")
+        if root:
+            text = re.sub(r"^(\w+)=/etc/", rf"\1={root}/etc/", text, flags=re.M)
+            text = re.sub(r"/usr/sbin/(wrensshd[-\w]*) (?!-c|-l)", rf"{site.bin}/\1 ", text)
+        else:
+            text = re.sub(r"/usr/sbin/wrensshd-(makekey|printkey)", "true", text).replace("|| first_start", "|| exit")
+        write(self.script, text)
+
+    def settings(self):
+        found = {}
+        for kind, name, value in re.findall(r"(option|list) (\w+) '(.*)'", read_text(self.config)):
+            found[name] = f"{found[name]} {value}" if kind == "list" and name in found else value
+        return found
+
+    def run(self, verb, **settings):
+        """Runs a verb with the file's settings, but these; None: the file has none. Returns what it called, a list of words
+        each."""
+        cases = "".join(f"{name}) value={shlex.quote(value)} ;;\n"
+                        for name, value in {**self.settings(), **settings}.items() if value is not None)
+        stubs = "".join(f"{name}() {{ note {name} \"$@\"; }}\n" for name in (
+            "procd_open_instance", "procd_close_instance", "procd_add_reload_trigger", "procd_add_interface_trigger",
+            "procd_add_mdns", "procd_set_param", "stop"))
+        done = run(["sh", "-uc", f"""
+note() {{ {{ printf '%s\\037' "$@"; echo; }} >>{self.calls}; }}
+{stubs}
+config_load() {{ [ "$1" = wrensshd ]; }}
+config_foreach() {{ "$1" section; }}
+config_get() {{ case $3 in
+{cases}*) value=${{4:-}} ;;
+esac; eval "$1=\\$value"; }}
+config_get_bool() {{ config_get "$@"; }}
+. {self.script}
+{verb}"""], env={"PATH": f"{self.path}:{os.environ['PATH']}"})
+        assert done.returncode == 0, done.stdout + done.stderr
+        calls = [line.split("\037")[:-1] for line in read_text(self.calls).split("\n")[:-1]]
+        os.remove(self.calls)
+        return calls
+
+    def start(self, **settings):
+        """The command line that procd gets."""
+        return next(call[2:] for call in self.run("start_service", **settings) if call[:2] == ["procd_set_param", "command"])
+
+
 class Started:
     """A command line of wrensshd-listen that an init script has handed to its system."""
 
