@@ -229,7 +229,8 @@ wren_fill() {
 
 # For tools whose images lack what opens the sealed key: systemd, or the TPM's libraries.
 wren_do_not_seal() {
-    [ -z "$wren_seal" ] || wren_say "ERROR: SEAL=$wren_seal works only with dracut: this image has only the plain host key"
+    [ -z "$wren_seal" ] || wren_say "ERROR: SEAL=$wren_seal works only with systemd in the image (dracut; mkinitcpio's hook systemd):" \
+        "this image has only the plain host key"
     wren_seal=''
 }
 

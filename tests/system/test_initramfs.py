@@ -308,10 +308,10 @@ def test_image_when_sealing_fails(image):
     assert not os.path.lexists(image.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd-hostkey.service")
 
 
-def test_only_dracut_seals(image):
-    """An image of another tool has only the plain host key, and an error says so."""
+def test_only_systemd_unseals(image):
+    """An image without systemd has only the plain host key, and an error says so."""
     done = seal(image, SEALER, then="wren_do_not_seal; wren_fill_systemd")
-    assert done.returncode == 0 and "works only with dracut" in done.stderr
+    assert done.returncode == 0 and "works only with systemd in the image" in done.stderr
     assert not os.path.exists(image.out + "/etc/wrensshd/sealed")
     for hook in ("initramfs-tools/hook", "mkinitcpio/install", "mkinitfs/mkinitfs.sh"):
         assert "wren_do_not_seal" in read_text(os.path.join(PACKAGING, hook)), hook
@@ -596,6 +596,28 @@ def test_mkinitcpio_systemd_image(arch):
     _, notes = mkinitcpio_build(arch, "add_systemd_unit() { echo unit $1 >>$NOTES; }\n")
     assert "runscript" not in notes and set(NETWORK_MODULES) <= set(notes)
     assert os.path.lexists(arch.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd.socket")
+
+
+@pytest.mark.parametrize("systemd", [True, False], ids=["systemd", "busybox"])
+def test_mkinitcpio_sealed_image(arch, systemd):
+    """With systemd in the image the host key is sealed, and what opens it is there: drivers, the TPM's libraries, the unit.
+    Without it the image has only the plain host key, and an error says so."""
+    libraries = arch.folder + "/lib"
+    os.mkdir(libraries)
+    for name in ("libtss2-esys.so.0.0.1", "libtss2-rc.so.0", "libtss2-tcti-cmd.so.0"):
+        arch.write(f"lib/{name}", "")
+    os.symlink("libtss2-esys.so.0.0.1", libraries + "/libtss2-esys.so.0")
+    arch.write("wrensshd.conf", "SEAL=tpm2\n")
+    arch.write("systemd-creds", SEALER)
+    os.chmod(arch.folder + "/systemd-creds", 0o755)
+    arch.environment |= {"PATH": arch.folder + ":" + arch.environment["PATH"], "wren_libraries": libraries}
+    done, notes = mkinitcpio_build(arch, "add_systemd_unit() { :; }\n" if systemd else "")
+    added = {"modules /drivers/char/tpm/", f"binary {libraries}/libtss2-esys.so.0.0.1", f"binary {libraries}/libtss2-rc.so.0"}
+    assert added & set(notes) == (added if systemd else set()) and not [line for line in notes if "tcti-cmd" in line]
+    assert os.path.lexists(arch.out + libraries + "/libtss2-esys.so.0") == systemd
+    assert os.path.lexists(arch.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd-hostkey.service") == systemd
+    assert os.path.exists(arch.out + "/etc/wrensshd/sealed/.ed25519.sk") == systemd
+    assert ("works only with systemd" in done.stderr) != systemd and os.path.exists(arch.out + "/etc/wrensshd/hostkey/ed25519.pk")
 
 
 @pytest.mark.parametrize("hooks, warns", [
