@@ -44,16 +44,23 @@ install_tpm() {
     done
 }
 
+# shellcheck disable=SC2154 # dracut sets moddir
+install_zfs() {
+    inst_simple "$moddir/zfs-ask-password" /usr/lib/wrensshd/zfs/systemd-ask-password
+    inst_hook pre-mount 89 "$moddir/zfs-hook.sh"
+}
+
 # shellcheck disable=SC2154 # dracut and image.sh set them
 install() {
     wren_prepare 2>/dev/null # its settings; it has spoken in check()
-    dracut_module_included crypt ||
-        wren_say "WARNING: there is nothing to unlock: dracut's module crypt is not in this image"
+    dracut_module_included crypt || dracut_module_included zfs ||
+        wren_say "WARNING: there is nothing to unlock: neither dracut's module crypt nor zfs is in this image"
     inst "$wren_daemon" /usr/sbin/wrensshd
     # shellcheck disable=SC2086 # a list of words
     inst_multiple $wren_programs
     wren_fill_systemd "$initdir"
     [[ ! $wren_seal ]] || install_tpm
+    ! dracut_module_included zfs || install_zfs
     if wren_has_networkd; then
         inst_multiple -o /usr/lib/systemd/systemd-networkd /usr/lib/systemd/systemd-network-generator networkctl \
             "$systemdsystemunitdir"/systemd-networkd.{service,socket} \

@@ -170,8 +170,20 @@ wren_key_files() {
     done
 }
 
-# The devices of crypttab that need a passphrase.
+# The encryption roots of ZFS on which the root file system of this machine and those below it are, and whose passphrase is
+# typed.
+wren_zfs_roots() {
+    command -v zfs >/dev/null || return 0
+    awk '$2 == "/" && $3 == "zfs" { print $1 }' "${WREN_ROOT:-}/proc/mounts" | while read -r wren_name; do
+        zfs list -H -o encryptionroot -t filesystem -r "$wren_name"
+    done | awk '$0 != "-" && !seen[$0]++' | while read -r wren_name; do
+        [ "$(zfs get -Ho value keylocation "$wren_name")" != prompt ] || echo "$wren_name"
+    done
+}
+
+# The devices of crypttab, and what is on ZFS, that need a passphrase.
 wren_devices() {
+    wren_zfs_roots | while read -r wren_name; do printf '%s, ' "$wren_name"; done
     [ -r "$wren_crypttab" ] || return 0
     while read -r wren_name _ wren_value _ || [ -n "$wren_name" ]; do
         case $wren_name in '' | '#'*) continue ;; esac

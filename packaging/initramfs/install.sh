@@ -103,6 +103,7 @@ put 755 initramfs/rehearse.sh /usr/sbin/wrensshd-rehearse
 case $tool in
 initramfs-tools)
     put_busybox initramfs-tools
+    put 644 initramfs-tools/zfs.sh $shared/zfs.sh
     put 644 initramfs-tools/conf-hook /usr/share/initramfs-tools/conf-hooks.d/wrensshd
     put 755 initramfs-tools/hook /usr/share/initramfs-tools/hooks/wrensshd
     put 755 initramfs-tools/init-premount /usr/share/initramfs-tools/scripts/init-premount/wrensshd
@@ -111,7 +112,9 @@ initramfs-tools)
     ;;
 dracut)
     put_systemd
-    put 755 dracut/module-setup.sh /usr/lib/dracut/modules.d/46wrensshd/module-setup.sh
+    for file in module-setup.sh zfs-ask-password zfs-hook.sh; do
+        put 755 dracut/$file /usr/lib/dracut/modules.d/46wrensshd/$file
+    done
     ;;
 mkinitcpio)
     put_busybox mkinitcpio

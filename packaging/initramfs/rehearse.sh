@@ -527,9 +527,35 @@ find_in_image() { # NAME...: the first that is there
     done
 }
 
+# True if the root is on ZFS, and nothing below it on LUKS.
+is_zfs_alone() {
+    case " $WREN_WORDS " in *' root=ZFS='* | *' root=zfs:'* | *' boot=zfs '*) ;; *) return 1 ;; esac
+    case $family in
+    initramfs-tools) ! grep -qsvE '^[[:space:]]*(#|$)' $copy/cryptroot/crypttab ;;
+    systemd) [ -z "$attach" ] ;;
+    *) return 1 ;;
+    esac
+}
+
+check_zfs() {
+    zfs=$(find_in_image sbin/zfs usr/sbin/zfs) cryptsetup=''
+    if [ -z "$zfs" ]; then
+        fault unlock "the image has no zfs" "install the package zfs-initramfs, or zfs-dracut, then $again"
+    elif [ "$family" = initramfs-tools ] && ! has lib/wrensshd/zfs.sh; then
+        fault unlock "the image's wrensshd-unlock knows only LUKS" "$again"
+    elif inside 5 "$zfs" version 2>&1 | grep 'loading shared' >$memory/words; then
+        fault unlock "the image's zfs does not start: $(cat $memory/words)" "$again"
+    fi
+}
+
 check_unlocker() {
     cryptsetup=$(find_in_image sbin/cryptsetup usr/sbin/cryptsetup usr/bin/cryptsetup)
     attach=$(find_in_image usr/lib/systemd/systemd-cryptsetup usr/bin/systemd-cryptsetup lib/systemd/systemd-cryptsetup)
+    zfs=''
+    if is_zfs_alone; then
+        check_zfs
+        return
+    fi
     case $family in
     initramfs-tools)
         if [ -z "$cryptsetup" ] || ! has bin/cryptroot-unlock || ! has lib/cryptsetup/askpass; then
@@ -972,13 +998,33 @@ END
     esac
 }
 
+# A pool with one encryption root: the machine's own must not be touched.
+write_zfs_boot() {
+    mkdir -p $copy/run
+    echo rehearsal/ROOT >$copy/run/zfs_fs_name
+    rm -f "$copy$zfs"
+    cat >"$copy$zfs" <<'END'
+#!/bin/sh
+case $1 in
+load-key) read -r word || [ -n "$word" ]; [ "$word" = right ] && : >/run/rehearsed ;;
+get) if [ -e /run/rehearsed ]; then echo available; else echo unavailable; fi; echo prompt ;;
+esac
+END
+    chmod 755 "$copy$zfs"
+    echo 'until [ -e /run/rehearsed ]; do sleep 0.1; done; : >/run/zfs_unlock_complete' >$work/ask
+}
+
 start_asking() {
-    case $family in
+    case $family$zfs in
+    initramfs-tools/*)
+        write_zfs_boot
+        play 40 sh /rehearsal/ask &
+        ;;
     initramfs-tools)
         write_boot
         play 40 sh -c 'exec 8<>/rehearsal/console; exec sh /rehearsal/ask' &
         ;;
-    systemd)
+    systemd*)
         write_boot
         mkdir -p $copy/run/systemd/ask-password
         play 40 sh /rehearsal/ask &
@@ -1029,6 +1075,7 @@ rehearse_unlock() {
     esac
     unlocked="a LUKS2 file, by the image's command and cryptsetup"
     [ -n "$cryptsetup" ] || unlocked="the passphrase reaches the one who asks; $attach starts, but needs the device mapper"
+    [ -z "$zfs" ] || unlocked="the passphrase reaches the one who asks; zfs starts, but no pool was opened"
     log_in right "$run"
     if [ "$status" = 0 ]; then
         ok unlock "$unlocked"

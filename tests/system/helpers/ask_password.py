@@ -10,15 +10,16 @@ import sys
 import time
 
 
-def ask(folder, name, number):
+def ask(folder, name, number, message=None):
     """Asks one question and returns the answer to it."""
+    message = message or f"Please enter passphrase for disk {name}:"
     sock = os.path.join(folder, f"sck.{name}{number}")
     question = os.path.join(folder, f"ask.{name}{number}")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asker:
         asker.bind(sock)
         with open(question + ".new", "w", encoding="ascii") as file:
             file.write(f"[Ask]\nPID={os.getpid()}\nSocket={sock}\nAcceptCached=0\nEcho=0\n"
-                       f"Message=Please enter passphrase for disk {name}:\nId=cryptsetup:/dev/{name}\n")
+                       f"Message={message}\nId=cryptsetup:/dev/{name}\n")
         os.rename(question + ".new", question)
         answer = asker.recv(4096).rstrip(b"\0")
     os.unlink(question)
@@ -38,4 +39,5 @@ def main(name, folder, right, tries):
     return 1
 
 
-sys.exit(main(*sys.argv[1:]))
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
