@@ -123,7 +123,7 @@ load() # FILE: its text is the input
 }
 forget() # FILE
 {
-    rm -f "$1"
+    rm -f "$1" "$1.new"
     rmdir "$(dirname "$1")" 2>/dev/null
     systemctl daemon-reload
 }
