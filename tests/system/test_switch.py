@@ -300,13 +300,16 @@ def steps(host, *arguments):
     host.write("trace.sh", TRACE)
     done = host.switch(*arguments, shell=["bash"], BASH_ENV=host.path("trace.sh"), TRACE=host.path("trace"))
     found = dict.fromkeys(read_text(host.path("trace")).splitlines())
-    # The functions above that line, such as say() and field(), change nothing: to be killed in them is to be killed before.
-    pure = line_of("# Replaces a file in one step")
-    return done, [step for step in found if int(step.split()[0]) > pure]
+    return done, [step for step in found if int(step.split()[0]) > pure()]
 
 
-# Of the commands at which it is killed: a sixth, or before a release each.
-EVERY = 1 if os.environ.get("WREN_EVERY_STEP") else 6
+def pure():
+    """The functions above that line, such as say() and field(), change nothing: to be killed in them is to be killed before."""
+    return line_of("# Replaces a file in one step")
+
+
+# Of the commands at which it is really killed: one of 30, or before a release each.
+EVERY = 1 if os.environ.get("WREN_EVERY_STEP") else 30
 
 
 def line_of(begin):
@@ -318,6 +321,49 @@ def kill(host, step, *arguments):
     host.write("kill.sh", KILL)
     done = host.switch(*arguments, shell=["bash"], BASH_ENV=host.path("kill.sh"), KILL_AT=step)
     assert done.returncode == -9, (step, done.returncode, done.stderr)
+
+
+STATE = ("active", "enabled", "loaded", "timers", "lib", "etc", "run", "ports")
+# Before each command that may change something, but for those of a pipeline's other half, which may run meanwhile and only
+# print. The folders have the time as their names.
+RECORD = """set -o functrace
+declare -A recorded
+record() {
+    case "$BASH_SUBSHELL: ${FUNCNAME[*]} " in 0:* | *' write '* | *' load '*) ;; *) return ;; esac
+    [ -z "${recorded[$1]:-}" ] || return
+    recorded[$1]=yes
+    set -- "$STATES/$EPOCHREALTIME"
+    mkdir "$1" && cp -a $STATE "$1"
+}
+trap '[ "$LINENO" -le "$PURE" ] || record "$LINENO ${BASH_LINENO[*]} $BASH_COMMAND"' DEBUG
+"""
+
+
+def content(folder):
+    """What tells states apart: without what the script only notes for itself."""
+    paths = [os.path.relpath(os.path.join(top, name), folder) for top, _, files in os.walk(folder) for name in files]
+    return frozenset((path, read_text(os.path.join(folder, path))) for path in paths
+                     if "/wrensshd-switch/" not in path or os.path.basename(path).startswith(("pending", "switch.sh")))
+
+
+def states(host, folder, *arguments):
+    """The states of the machine while the script runs, as folders, in their order and each once: one of them is what the
+    script leaves if it is killed."""
+    os.makedirs(folder)
+    host.write("record.sh", RECORD)
+    done = host.switch(*arguments, shell=["bash"], BASH_ENV=host.path("record.sh"), STATES=str(folder),
+                       STATE=" ".join(map(host.path, STATE)), PURE=str(pure()))
+    assert done.returncode == 0, done.stderr
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        found.setdefault(content(os.path.join(folder, name)), os.path.join(folder, name))
+    return list(found.values())
+
+
+def put_back(host, state):
+    for name in STATE:
+        shutil.rmtree(host.path(name))
+        shutil.copytree(os.path.join(state, name), host.path(name))
 
 
 def copy(host, folder):
@@ -346,9 +392,31 @@ def each(check, items):
         return list(pool.map(check, items))
 
 
-def test_killed_at_each_step(tmp_path):
+def check_killed(host, step):
+    """What a script that was killed has left serves, and after the deadline the old server does, unless the switch was whole."""
+    assert_serves(host, step)
+    whole = not host.under_way() and NEW in host.enabled()
+    assert whole or host.servers() == {OLD} or "wrensshd-switch-back" in os.listdir(host.path("timers")), step
+    host.pass_deadline()
+    if whole:
+        assert host.servers() == {NEW} == host.enabled(), step
+    else:
+        host.assert_old()
+    return whole
+
+
+def test_each_state(tmp_path):
     """Killed before any of its commands, it leaves one server on the port, and after the deadline the old one, unless the
-    switch was whole already. Killed again while it is taken back, systemd starts that again."""
+    switch was whole already."""
+    host, whole = Host(tmp_path / "host"), []
+    for state in states(host, tmp_path / "states"):
+        put_back(host, state)
+        whole.append(check_killed(host, state))
+    assert whole == sorted(whole) and len(whole) - sum(whole) > 15 and sum(whole) > 1
+
+
+def test_killed_at_each_step(tmp_path):
+    """So it does if it is really killed, in the middle of its pipelines."""
     done, trace = steps(Host(tmp_path / "trace"))
     assert done.returncode == 0
     begin = next(number for number, step in enumerate(trace) if step.endswith(f" {line_of('try_it')} 0"))
@@ -357,19 +425,12 @@ def test_killed_at_each_step(tmp_path):
     def check(step):
         host = Host(tmp_path / step.replace(" ", "-"))
         kill(host, step)
-        assert_serves(host, step)
-        whole = not host.under_way() and NEW in host.enabled()
-        assert whole or host.servers() == {OLD} or "wrensshd-switch-back" in os.listdir(host.path("timers")), step
-        host.pass_deadline()
-        if whole:
-            assert host.servers() == {NEW} == host.enabled(), step
-        else:
-            host.assert_old()
+        whole = check_killed(host, step)
         shutil.rmtree(host.folder)
         return whole
     # Up to there only the host key changes.
     whole = each(check, trace[:begin:16 * EVERY] + trace[begin::EVERY])
-    assert whole == sorted(whole) and len(whole) - sum(whole) > 100 // EVERY and sum(whole) > 5 // EVERY
+    assert whole == sorted(whole) and len(whole) - sum(whole) > 100 // EVERY and (EVERY > 1 or sum(whole) > 5)
 
 
 def pending(folder, whole):
@@ -386,22 +447,38 @@ def pending(folder, whole):
     return host
 
 
-@pytest.mark.parametrize("whole", [False, True], ids=["timer", "undo"])
-def test_killed_on_the_way_back(tmp_path, whole):
-    """The way back can be killed at each command, too. It is taken again: by systemd, or by the administrator."""
-    first, argument = pending(tmp_path / "first", whole), "--undo" if whole else "--back"
+def check_way_back(host, step, argument):
+    """It is taken again: by systemd, or by the administrator."""
+    assert len(host.servers()) == 1 and host.enabled(), step
+    assert argument == "--undo" or OLD in host.enabled(), step
+    done = host.switch(argument)
+    assert done.returncode == 0 or "nothing to undo" in done.stderr, step
+    host.pass_deadline()
+    host.assert_old()
+
+
+@pytest.mark.parametrize("argument", ["--back", "--undo"], ids=["timer", "undo"])
+def test_each_state_on_the_way_back(tmp_path, argument):
+    """The way back can be killed at each command, too."""
+    host = pending(tmp_path / "host", argument == "--undo")
+    found = states(host, tmp_path / "states", argument)
+    assert len(found) > 5
+    for state in found:
+        put_back(host, state)
+        check_way_back(host, state, argument)
+
+
+@pytest.mark.parametrize("argument", ["--back", "--undo"], ids=["timer", "undo"])
+def test_killed_on_the_way_back(tmp_path, argument):
+    """So it can if it is really killed."""
+    first = pending(tmp_path / "first", argument == "--undo")
     done, trace = steps(copy(first, tmp_path / "trace"), argument)
     assert done.returncode == 0 and len(trace) > 30
 
     def check(step):
         host = copy(first, tmp_path / step.replace(" ", "-"))
         kill(host, step, argument)
-        assert len(host.servers()) == 1 and host.enabled(), step
-        assert whole or OLD in host.enabled(), step
-        done = host.switch(argument)
-        assert done.returncode == 0 or "nothing to undo" in done.stderr, step
-        host.pass_deadline()
-        host.assert_old()
+        check_way_back(host, step, argument)
         shutil.rmtree(host.folder)
     each(check, trace[::EVERY])
 
