@@ -27,12 +27,12 @@ case "$*" in
 --release) all=yes release=yes useful="$useful$useful_for_all" ;;
 --only\ ?*)
     [ $# = 2 ] || unknown "$@"
-    jobs="build_gcc test_gcc"
+    jobs="build_gcc test_gcc" useful=$useful_for_tests
     for build in $(echo "$2" | tr , ' '); do
         case $build in
         gcc) ;;
         sanitize) jobs="$jobs build_sanitize test_sanitize" ;;
-        static) jobs="$jobs test_static" ;;
+        static) jobs="$jobs test_static" useful="$useful_for_tests$useful_for_more" ;;
         *) unknown "$@" ;;
         esac
     done

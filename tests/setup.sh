@@ -18,15 +18,7 @@ procps:has ps
 util-linux:has setpriv && has flock
 "
 # The compiler's sanitizer run-time libraries come with gcc's own packages. Without these some tests are skipped.
-useful="
-clang:has clang
-clang-format:has clang-format
-clang-tidy:has clang-tidy
-lld:has ld.lld
-llvm:has llvm-ar
-make:has make
-fakeroot:has fakeroot
-shellcheck:has shellcheck
+useful_for_tests="
 openssh-sftp-server:test -x /usr/lib/openssh/sftp-server
 passwd:has useradd
 netbase:test -e /etc/protocols
@@ -55,10 +47,22 @@ groff-base:has groff
 valgrind:has valgrind
 universal-ctags:has ctags
 xz-utils:has xz
-patch:has patch
 ca-certificates:test -d /etc/ssl/certs
 python3-venv:has_python ensurepip
 "
+# For the layout, the static program and packaging/: 600 MB of files, which the builds gcc and sanitize do not need.
+useful_for_more="
+clang:has clang
+clang-format:has clang-format
+clang-tidy:has clang-tidy
+lld:has ld.lld
+llvm:has llvm-ar
+make:has make
+fakeroot:has fakeroot
+shellcheck:has shellcheck
+patch:has patch
+"
+useful=$useful_for_tests$useful_for_more
 # What steps of tests/all.sh would install beside the tests, one after the other.
 useful_for_all="
 qemu-user-static:has qemu-aarch64-static || has qemu-aarch64
