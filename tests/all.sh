@@ -21,12 +21,13 @@ test_packaging() {
         ${release:+--suite scanners --suite bench} --num-processes "$many"
 }
 
-# The static builds with their unit tests, under an emulator where need be; then what the files themselves must be. The code
-# of its own that aarch64 has is in crypto/ and in the lists of system calls.
+# The static builds with their unit tests, under an emulator where need be; then what the files themselves must be. armv7 runs
+# all of them, for musl, Clang and 32 bits. The code of their own that x86_64 and aarch64 have is in crypto/ and in the lists of
+# system calls.
 build_static() {
     has clang || return
-    # shellcheck disable=SC2086 # empty or two words
-    step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh ${quick:+--few-tests aarch64}
+    # shellcheck disable=SC2086 # empty or four words
+    step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh ${quick:+--few-tests x86_64 --few-tests aarch64}
     built=$?
     for arch in x86_64 aarch64 armv7; do
         mkdir -p "build/results/$arch"
@@ -48,10 +49,11 @@ run_static() { # WHAT arguments of meson test
     WRENSSHD=$top/build/cross/x86_64/release/src/wrensshd WREN_BULK_MIB=32 WREN_MARKS='not slow' \
         run_suite x86_64 gcc "$what" "$@"
 }
-# What speaks the protocol byte by byte shows there what it shows with GCC and with sanitizers.
+# What speaks the protocol byte by byte shows there what it shows with GCC and with sanitizers. `hostile` is a program of the
+# build gcc, which has run.
 test_x86_64() {
     after build_gcc && after build_static || return
-    run_static system --suite system --no-suite measure ${quick:+--no-suite wire} --num-processes "$many"
+    run_static system --suite system --no-suite measure --no-suite hostile ${quick:+--no-suite wire} --num-processes "$many"
 }
 
 . "$top/tests/emulated.sh"
@@ -163,10 +165,11 @@ test_masked() {
     done
 }
 
-# For the builds of both C libraries. A sanitizer has memory and time of its own.
+# For the builds of both C libraries; of the static one in short only what depends on the library. A sanitizer has memory and
+# time of its own.
 measure() {
     [ ! -x build/gcc/src/wrensshd ] || run_suite gcc gcc measure --suite measure
-    [ ! -x build/cross/x86_64/release/src/wrensshd ] || run_static measure --suite measure
+    [ ! -x build/cross/x86_64/release/src/wrensshd ] || run_static measure --suite measure ${quick:+system_memory system_latency}
 }
 
 test_python=$python

@@ -104,7 +104,7 @@ measure() {
 
 at_once=$processors
 gcc_left_out='fuzz\|bench.*\|soak'
-gcc_suites="--suite unit --suite system --no-suite measure --no-suite fuzz${WREN_NO_WIRE:+ --no-suite wire}"
+gcc_suites="--suite unit --suite system --no-suite measure --no-suite fuzz${WREN_NO_WIRE:+ --no-suite wire --no-suite hostile}"
 gcc_marks='not slow'
 sanitize_left_out=system/hostile sanitized=''
 watch newest_log

@@ -9,7 +9,7 @@
 #     --suite  the release, without it trixie
 #     --load   N busy processes beside the tests, with their priority
 #     --short  without what shows the same on every machine: root only tries the program, the user tests the build with GCC,
-#              without the suite `wire`
+#              without the suites `wire` and `hostile`
 #     --repeated types `sh tests/field/repeated_runs/run.sh ARGUMENTS` in place of both commands
 #     root     in a bare chroot with nothing mounted, below /root with its mode of 0700, under nohup; installs by itself
 #     user     as an ordinary user whose shell is bash, after root has installed what the scripts ask for
