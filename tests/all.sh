@@ -97,7 +97,7 @@ test_states() {
 
 # Before a release also those that take long, and whether each proof finds the bugs that are planted for it.
 prove_bounds() {
-    nice -n 5 sh tests/proofs/run.sh ${quick:+--quick} || return
+    nice -n 10 sh tests/proofs/run.sh ${quick:+--quick} || return
     [ -n "$quick" ] ||
         WREN_COUNTS=$top/build/results/proofs/planted.json nice -n 5 sh tests/proofs/run.sh --self-check
 }
@@ -175,11 +175,11 @@ measure() {
 test_python=$python
 "$venv/bin/python" -c 'import pytest' 2>/dev/null && test_python=$venv/bin/python
 
-# One more than processors, because fresh machines take one for most of the time. What others need comes first, and what
-# takes long in a single process is not left for the end. There is no check_changed.
-at_once=$((processors + 1))
-jobs="test_fresh_machines build_gcc build_static build_sanitize test_constant_time test_packaging test_archives test_sanitize
-    test_proofs ${release:+test_clang} test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults
+# More than processors, because tests and fresh machines wait for most of their time; and fewer tests at once in each. What
+# others need comes first, and what takes long in a single process is not left for the end. There is no check_changed.
+at_once=$((processors + 2)) many=$((processors * 3))
+jobs="test_fresh_machines build_gcc build_static build_sanitize test_packaging test_constant_time test_sanitize test_proofs
+    ${release:+test_clang} test_archives test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults
     check_all_files test_states run_analyzers ${release:+check_corpora} test_masked check_layout"
 gcc_marks='' sanitized="--suite wire"
 [ -n "$quick" ] || gcc_left_out=none gcc_suites="--suite unit --suite system --no-suite measure" sanitize_left_out=none
