@@ -20,12 +20,20 @@ WHO = {"GIT_AUTHOR_NAME": "someone", "GIT_AUTHOR_EMAIL": "someone@example", "GIT
        "GIT_COMMITTER_DATE": "1790000000 +0000", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
 
 
+# To pack all tests would take most of the time here.
+def left_out(folder, names):
+    """Also what is below tests/, but pages."""
+    below = os.path.relpath(folder, PROJECT).split(os.sep)[0] == "tests"
+    return SKIPPED(folder, names) | {name for name in names if below and not name.endswith(".md")
+                                     and not os.path.isdir(os.path.join(folder, name))}
+
+
 class Repository:
     """A copy of the tree with one commit, of which a release could be made."""
 
     def __init__(self, top, key, umask=0o022):
         self.top, self.umask = str(top), umask
-        shutil.copytree(PROJECT, self.top, ignore=SKIPPED)
+        shutil.copytree(PROJECT, self.top, ignore=left_out)
         self.write("packaging/allowed_signers", signer(key))
         self.write("NEWS.md", f"# News\n\n## {VERSION} (today)\n\nMuch is new.\n\n## 0.0.1\n\nA start.\n")
         self.git("init", "-q")
