@@ -22,6 +22,11 @@ ATTACKS = {"ten": {"silent": 200, "sources": 10}, "many": {"silent": 200, "sourc
            "most": {"silent": 250, "sources": 250}}
 
 
+def thorough(value):
+    """For a parameter whose neighbour shows most of it: see conftest.py."""
+    return pytest.param(value, marks=pytest.mark.thorough)
+
+
 class Besieged:
     """Runs siege.py in the network that `inside` enters."""
 
@@ -67,7 +72,7 @@ def service(request, namespace, closing):  # noqa: F811 (the fixture)
 
 @pytest.mark.root
 @pytest.mark.sandbox
-@pytest.mark.parametrize("service", ["daemontools", "listen", "runit", "xinetd", "inetd"], indirect=True)
+@pytest.mark.parametrize("service", ["daemontools", "listen", thorough("runit"), "xinetd", thorough("inetd")], indirect=True)
 def test_launchers(service):
     """Ten silent addresses have all slots, and then 64 sources."""
     namespace = service.namespace  # noqa: F811
@@ -119,7 +124,7 @@ class FromOutside(OpenSSH):
 @pytest.mark.root
 @pytest.mark.sandbox
 @pytest.mark.slow
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", [thorough("ten"), thorough("many"), "most"])
 def test_systemd(site, guest, attack):
     """The shipped socket with the template, under a real systemd."""
     network = [*guest.inside[:3], "--net"]
