@@ -126,7 +126,7 @@ apply_patches() { # TREE PACKAGE, of which a .debian.tar archive is unpacked in 
 leave_out() { # FOLDER
     (
         cd "$1" || exit
-        rm -rf aio complex crypt fenv ipc ldso mq passwd regex sched search
+        rm -rf aio complex crypt fenv ipc mq passwd regex sched search
         find math -type f ! -name '__fpclassify*' ! -name '__signbit*' ! -name 'copysign*' ! -name 'fabs*' ! -name 'floor*' \
             ! -name 'fmod*' ! -name 'frexp*' ! -name 'scalbn*' -delete
         find locale -name '*.c' ! -name '__lctrans.c' ! -name 'c_locale.c' ! -name 'langinfo.c' -delete
