@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+import readme
 from site_setup import PROJECT
 from whole_files import read_text
 
@@ -82,6 +83,20 @@ def verify(folder, name):
 def test_verify(units, name):
     """systemd accepts each line of the units."""
     verify(units, name)
+
+
+def test_rescue_units(units):
+    """What the page has for rescue mode makes units that systemd accepts, and connections there wait for nothing."""
+    commands = readme.blocks("packaging/README.md", "### Rescue and emergency mode")[0]
+    stub = f'systemctl() {{ [ "$1" != show ] || echo "{units}/wrensshd@.service"; }}\n'
+    done = subprocess.run(["sh", "-euc", stub + commands.replace("/etc/systemd/system", units)], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False)
+    assert done.returncode == 0 and not done.stdout, done.stdout
+    for name in ("rescue-ssh.target", "wrensshd-rescue.socket"):
+        verify(units, name)
+    assert settings(units, "wrensshd-rescue.socket", "Unit")["DefaultDependencies"] == "no"
+    assert settings(units, "wrensshd-rescue@.service.d/rescue.conf", "Unit")["DefaultDependencies"] == "no"
+    assert "wrensshd-rescue.socket" in settings(units, "emergency.target.d/ssh.conf", "Unit")["Wants"].split()
 
 
 @pytest.mark.parametrize("name", ["wrensshd-initrd.socket", "wrensshd-initrd@1.service",
