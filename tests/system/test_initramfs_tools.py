@@ -61,6 +61,20 @@ def test_warns_of_nothing_to_unlock(crypttab, warns, tmp_path):
     assert ("nothing to unlock" in done.stdout) == warns, done.stdout
 
 
+@pytest.mark.parametrize("applets, copied", [("cat\nheader\n", True), ("cat\nhead\n", False)])
+def test_image_has_head(applets, copied, tmp_path):
+    """Ubuntu's busybox for images lacks head: without it no passphrase on standard input arrives."""
+    image = tmp_path / "image"
+    os.makedirs(image / "sbin")
+    functions = put(tmp_path / "functions", HOOK_FUNCTIONS + 'copy_exec() { echo "exec $*"; }\n')
+    common = put(tmp_path / "image.sh", IMAGE)
+    busybox = put(tmp_path / "busybox", f"#!/bin/sh\n[ $1 = --list ] && printf '{applets}'\n")
+    script = moved("initramfs-tools/hook", ("/usr/share/initramfs-tools/hook-functions", functions),
+                   ("/usr/share/wrensshd/initramfs/image.sh", common), ("/usr/lib/initramfs-tools/bin/busybox", busybox))
+    done = run(["sh", "-c", script], env=daemon_environment({"DESTDIR": str(image)}))
+    assert done.returncode == 0 and (f"exec {shutil.which('head')} /bin/head" in done.stdout) == copied, done
+
+
 # ---- the network --------------------------------------------------------------------------------
 
 @SHELLS
