@@ -15,7 +15,15 @@ LONG = True
 SECONDS = 80
 HEADING = "### Rescue and emergency mode"
 LACKING = "/dev/disk/by-label/lacking /lacking ext4 x-systemd.device-timeout=1 0 0"
-NETWORK = "[Match]\nType=ether\n[Network]\nAddress=10.0.2.15/24\n"
+# The image has no udev, without which systemd-networkd sets up nothing.
+NETWORK = """[Unit]
+DefaultDependencies=no
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=ip address replace 10.0.2.15/24 dev eth0
+ExecStart=ip link set eth0 up
+"""
 
 
 def boot(place, name, system, image, words):
@@ -51,8 +59,8 @@ def run(place):
     person.known_hosts = stranger.known_hosts
     commands, word = readme.blocks("packaging/README.md", HEADING)
     ssh = stranger.ssh(machine)
-    ssh("cat >/etc/systemd/network/80-test.network", input=NETWORK)
-    done = ssh(commands)
+    ssh("cat >/etc/systemd/system/test-network.service", input=NETWORK)
+    done = ssh(commands.replace("systemd-networkd.service", "test-network.service"))
     place.check(done.returncode == 0 and done.stderr == "", f"the recipe: {done}")
     place.step("isolates the target")
     kept = ssh.start("echo here; cat")
@@ -64,7 +72,7 @@ def run(place):
     place.check(out == b"still here\n", "isolate ended a session")
     ssh("systemctl --no-block default")
     systemd.wait_for(place, "the usual mode", lambda: ssh("systemctl is-active wrensshd.socket").stdout == "active\n", 300)
-    # From now on only the command line knows a key, and only systemd-networkd an address.
+    # From now on only the command line knows a key, and only the recipe's unit sets an address.
     ssh("rm -r /root/.ssh; sync")
     machine.stop()
     make_initrd_without_network(place, system)
