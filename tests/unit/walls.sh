@@ -138,9 +138,11 @@ strangers=$(nm -A --defined-only "$crypto" 2>/dev/null | awk '$(NF - 1) !~ /^[A-
 # What would bring malloc() or stdio into a static program, in it or by what the C library does for it.
 heap='malloc|calloc|realloc|reallocarray|free|strn?dup|v?asprintf|getline|opendir|fdopendir|scandir'
 streams='fopen|fdopen|fmemopen|v?[fs]?printf|v?errx?|v?warnx?|f?puts|f?putc|putchar|fwrite|fflush|v?f?scanf|perror|std(in|out|err)'
-calls='syslog|vsyslog|openlog|closelog|strftime|localtime|ctime|initgroups'
+calls='syslog|vsyslog|openlog|closelog|strftime|ctime|initgroups'
 for part; do
     free_of "$part" "$part" "^(__)?($heap|$streams|$calls)(64|_r)?(_chk)?(@.*)?$"
+    # glibc's looks at /etc/localtime at each call; localtime_r() does not.
+    free_of "$part" "$part" '^localtime(64)?(@.*)?$'
 done
 for part in "$monitor" "$authkeys" "$hostkey" "$net" "$session" "$sftp"; do
     free_of "$part" "$part" '^(get(pw|gr|sp)(nam|uid|gid|ent)(_r)?|getgrouplist)$'
