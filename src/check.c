@@ -1,19 +1,14 @@
 #include "options.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "authkeys_internal.h"
-#include "base.h"
 #include "monitor.h"
 #include "process.h"
 #include "remedy.h"

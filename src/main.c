@@ -3,22 +3,15 @@
  * it and check.c include headers of both processes: the network process (net/) and the monitor
  * (monitor/).
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sodium.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/time.h>
-#include <unistd.h>
 
 #include "admission.h"
-#include "base.h"
-#include "limit.h"
 #include "listen.h"
 #include "log.h"
 #include "main.h"

@@ -1,7 +1,5 @@
 #include "options.h"
 
-#include <string.h>
-
 #include "log.h"
 #include "tools.h"
 

@@ -4,13 +4,8 @@
 #ifndef WREN_OPTIONS_H
 #define WREN_OPTIONS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base.h"
 #include "grant.h"
-#include "limit.h"
 
 struct options {
     const char *keydir;

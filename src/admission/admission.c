@@ -1,14 +1,9 @@
-#include "admission.h"
+#include "table.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <sodium.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "log.h"
-#include "table.h"
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 

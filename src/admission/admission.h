@@ -43,10 +43,6 @@
 #define WREN_ADMISSION_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
 
 #include "base.h"
 

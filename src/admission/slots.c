@@ -1,7 +1,6 @@
 #include "table.h"
 
 #include <endian.h>
-#include <string.h>
 #include <sys/param.h>
 
 #include "base.h"

@@ -6,11 +6,6 @@
 #ifndef WREN_TABLE_H
 #define WREN_TABLE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "admission.h"
 #include "limit_slots.h"
 

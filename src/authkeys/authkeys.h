@@ -8,12 +8,9 @@
 #define WREN_AUTHKEYS_H
 
 #include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
+#include "base.h"
 #include "grant.h"
-#include "limit.h"
 #include "users.h"
 
 /*

@@ -1,8 +1,6 @@
 #include "authkeys_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 static struct authkeys_finding *begin_finding(struct authkeys_report *report)
 {

@@ -1,15 +1,10 @@
 /* The part of authkeys.h that opens files: the administrator's and, as the user, the user's. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <sys/xattr.h>
-#include <unistd.h>
 
 #include "authkeys.h"
-#include "base.h"
 
 /* The mode bits that no file and no directory may have. */
 #define FORBIDDEN 022

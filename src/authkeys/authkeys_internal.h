@@ -5,14 +5,7 @@
 #ifndef WREN_AUTHKEYS_INTERNAL_H
 #define WREN_AUTHKEYS_INTERNAL_H
 
-#include <signal.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "authkeys.h"
-#include "grant.h"
-#include "limit.h"
 #include "wire.h"
 
 /* ---- keys, user_key.c ------------------------------------------------------------------------ */

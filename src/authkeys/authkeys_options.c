@@ -5,10 +5,7 @@
  */
 #include "authkeys_internal.h"
 
-#include <string.h>
 #include <strings.h>
-
-#include "base.h"
 
 struct reading {
     const struct authkeys_query *query;

@@ -1,8 +1,6 @@
 #include "authkeys_internal.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 void authkeys_stop_reading(int signal, siginfo_t *info, void *context)
 {

@@ -1,11 +1,6 @@
 /* The part of authkeys.h that judges keys by lines, in the child that has given up every right. */
-#include <errno.h>
-#include <string.h>
-
-#include "authkeys.h"
 #include "authkeys_internal.h"
 #include "ipc.h"
-#include "wire.h"
 
 struct search {
     struct authkeys_case given;

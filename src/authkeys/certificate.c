@@ -16,10 +16,6 @@
  */
 #include "authkeys_internal.h"
 
-#include <string.h>
-
-#include "wire.h"
-
 static bool are_principals_well_formed(struct reader list)
 {
     while (list.left > 0) {

@@ -18,8 +18,6 @@
  */
 #include "authkeys_internal.h"
 
-#include <string.h>
-
 #define MAGIC_BYTES 8
 
 /* The types of sections. Those from SERIAL_LIST to CERTIFICATES_EXTENSION are allowed only in a

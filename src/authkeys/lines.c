@@ -1,9 +1,5 @@
 #include "authkeys_internal.h"
 
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
-
 #define BYTE_ORDER_MARK "\xef\xbb\xbf" /* U+FEFF in UTF-8 */
 
 volatile sig_atomic_t lines_stopped;

@@ -1,11 +1,6 @@
 #include "authkeys_internal.h"
 
-#include <stdint.h>
-#include <string.h>
 #include <strings.h>
-#include <time.h>
-
-#include "base.h"
 
 /* Longer than any ADDRESS/PREFIX and any ADDRESS%ZONE. */
 #define NETWORK_BYTES 80

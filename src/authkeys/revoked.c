@@ -1,9 +1,6 @@
 #include "authkeys_internal.h"
 
 #include <sodium.h>
-#include <string.h>
-
-#include "base.h"
 
 /* A fingerprint without padding. */
 #define FINGERPRINT_TEXT_BYTES 43

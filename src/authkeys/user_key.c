@@ -1,10 +1,6 @@
 #include "authkeys_internal.h"
 
 #include <sodium.h>
-#include <string.h>
-
-#include "base.h"
-#include "wire.h"
 
 /* Type's name, key and three lengths; the rest may be the application. */
 #define APPLICATION_MAX_BYTES (LIMIT_PLAIN_KEY_BYTES - sizeof(SSH_SK_ED25519) - 32 - 3 * 4)

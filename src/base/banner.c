@@ -1,9 +1,6 @@
 #include "base.h"
 
 #include <fcntl.h>
-#include <string.h>
-
-#include "limit.h"
 
 /* Where banner_read() reads the file, so that the text, which becomes longer by a byte for each
  * line, never overtakes it. One byte shows that a file is too large, and a NUL ends it. */

@@ -1,7 +1,5 @@
 #include "base.h"
 
-#include <string.h>
-
 #define NAME_BYTES  32
 #define VALUE_BYTES 255
 

@@ -1,8 +1,6 @@
 #include "base.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 /* What apply_flag() returns when flags_next() goes on. */
 #define TAKEN 0

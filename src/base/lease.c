@@ -1,11 +1,7 @@
 #include "base.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
-
-#include "limit.h"
 
 bool lease_wait(int error, unsigned *waits)
 {

@@ -2,10 +2,8 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 
 /* ---- addresses ------------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 bool is_alphanumeric(char byte)
 {

@@ -1,13 +1,7 @@
-#include "hostkey.h"
-
-#include <errno.h>
-#include <sodium.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "base.h"
 #include "hostkey_internal.h"
+
+#include <sodium.h>
+
 #include "log.h"
 #include "wire.h"
 

@@ -14,12 +14,7 @@
 #ifndef WREN_HOSTKEY_H
 #define WREN_HOSTKEY_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base.h"
-#include "limit.h"
 
 struct hostkey_pair {
     uint8_t public_key[32];

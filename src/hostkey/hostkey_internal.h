@@ -4,13 +4,7 @@
 #ifndef WREN_HOSTKEY_INTERNAL_H
 #define WREN_HOSTKEY_INTERNAL_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/types.h>
-
 #include "hostkey.h"
-#include "limit.h"
 
 /* ---- what is wrong, hostkey.c ---------------------------------------------------------------- */
 

@@ -1,15 +1,8 @@
 /* Loading the host keys, or only their public halves; see hostkey.h. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base.h"
-#include "hostkey.h"
 #include "hostkey_internal.h"
 #include "log.h"
 

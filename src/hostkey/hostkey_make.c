@@ -1,15 +1,9 @@
 /* Making and repairing the host key; see hostkey.h. */
-#include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "base.h"
-#include "hostkey.h"
 #include "hostkey_internal.h"
 #include "log.h"
 #include "process.h"

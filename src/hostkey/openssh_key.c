@@ -17,8 +17,6 @@
 #include "hostkey_internal.h"
 
 #include <sodium.h>
-#include <stdbool.h>
-#include <string.h>
 
 #include "base.h"
 #include "wire.h"

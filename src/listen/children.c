@@ -1,16 +1,10 @@
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include "base.h"
-#include "limit.h"
 #include "listen.h"
-#include "log.h"
 #include "process.h"
 
 /* ---- the start of a program ------------------------------------------------------------------ */

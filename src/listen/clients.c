@@ -1,8 +1,5 @@
 #include "listen.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "base.h"
 
 /* ---- sources --------------------------------------------------------------------------------- */

@@ -7,8 +7,6 @@
 
 #include <netinet/in.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "limit.h"

@@ -1,9 +1,7 @@
 #include <net/if.h>
-#include <string.h>
 
 #include "limit_slots.h"
 #include "listen.h"
-#include "log.h"
 #include "tools.h"
 
 #define INDENT "                       "

@@ -3,14 +3,9 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/param.h>
-#include <sys/stat.h>
 #include <syslog.h>
-#include <unistd.h>
 
-#include "base.h"
-#include "limit.h"
 #include "log_outputs.h"
 
 #define NUMBER_BYTES 24

@@ -4,9 +4,6 @@
 #ifndef WREN_LOG_OUTPUTS_H
 #define WREN_LOG_OUTPUTS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
 #include "base.h"
 
 /* ---- standard error, log_stderr.c ------------------------------------------------------------ */

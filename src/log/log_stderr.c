@@ -1,16 +1,10 @@
 #include "log_outputs.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdint.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
-#include "base.h"
-#include "limit.h"
 #include "log.h"
 
 enum way {

@@ -1,14 +1,9 @@
 #include "log_outputs.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-#include <unistd.h>
-
-#include "limit.h"
 
 static struct {
     int fd; /* 0: not connected */

@@ -1,7 +1,5 @@
 #include <poll.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "sftp.h"
 
 void sftp_end(struct sftp *sftp, const char *reason)

@@ -1,9 +1,7 @@
 #include "sftp.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 struct attributes attributes_read(struct reader *message)
 {

@@ -2,14 +2,8 @@
  * Directories (draft-ietf-secsh-filexfer-02 section 6.7): names with their attributes, as many as
  * one answer takes.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "process.h"
 #include "sftp.h"
 

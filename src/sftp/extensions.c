@@ -2,12 +2,9 @@
  * The extensions of OpenSSH (its file PROTOCOL, section 4) that are not variants of a request of
  * the draft.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/vfs.h>
-#include <unistd.h>
 
 #include "sftp.h"
 

@@ -1,11 +1,8 @@
 /*
  * Open files, and attributes (draft-ietf-secsh-filexfer-02, sections 6.3, 6.4, 6.8 and 6.9).
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "sftp.h"
 
 /* What precedes the data of a DATA answer: lengths, type and id. */

@@ -1,16 +1,10 @@
 #include "sftp.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
-#include <unistd.h>
-
-#include "base.h"
 
 #define HANDLE_BYTES 8
 

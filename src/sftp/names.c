@@ -1,13 +1,9 @@
 /*
  * Names of files and directories (draft-ietf-secsh-filexfer-02, sections 6.5, 6.6, 6.10 and 6.11).
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "sftp.h"
 
 /* RENAME_NOREPLACE of linux/fs.h. */

@@ -1,6 +1,3 @@
-#include <errno.h>
-#include <string.h>
-
 #include "paths.h"
 
 char *path_cut_last(char *path)

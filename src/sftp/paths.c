@@ -1,13 +1,8 @@
 #include "paths.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/vfs.h>
-#include <unistd.h>
-
-#include "base.h"
 
 #define PROC_FILE_SYSTEM 0x9fa0 /* PROC_SUPER_MAGIC of linux/magic.h */
 

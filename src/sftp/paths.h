@@ -9,10 +9,7 @@
 #ifndef WREN_PATHS_H
 #define WREN_PATHS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/stat.h>
-#include <sys/types.h>
+#include "base.h"
 
 /* PATH_MAX with the NUL: the most that the kernel takes in one call. */
 #define PATH_BYTES 4096

@@ -4,12 +4,8 @@
  */
 #include "sftp.h"
 
-#include <errno.h>
 #include <poll.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "process.h"
 
 /* Returns the length of the packet at the start of the input, or 0 if it is not whole. */

@@ -6,13 +6,8 @@
 #ifndef WREN_SFTP_H
 #define WREN_SFTP_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/stat.h>
-
+#include "base.h"
 #include "grant.h"
-#include "limit.h"
 #include "log.h"
 #include "paths.h"
 #include "wire.h"

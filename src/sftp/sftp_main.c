@@ -1,12 +1,8 @@
 /*
  * wrensshd-sftp from its command line to its end.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "log_outputs.h"
 #include "process.h"
 #include "sftp.h"

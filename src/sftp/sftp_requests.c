@@ -3,10 +3,7 @@
  */
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "sftp.h"
 
 /* -R refuses requests that change something. OPEN looks at its own flags. */

@@ -2,10 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-#include "base.h"
 #include "process.h"
 #include "seccomp.h"
 

@@ -2,11 +2,7 @@
  * wrensshd-makekey and wrensshd-printkey.
  */
 #include <sodium.h>
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "hostkey.h"
 #include "log.h"

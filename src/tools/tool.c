@@ -1,9 +1,6 @@
 #include "tools.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "log.h"
 

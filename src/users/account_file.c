@@ -1,12 +1,6 @@
 #include "account_file.h"
 
-#include <errno.h>
 #include <sodium.h>
-#include <stddef.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base.h"
 
 #define END (-1)
 

@@ -9,10 +9,7 @@
 #ifndef WREN_ACCOUNT_FILE_H
 #define WREN_ACCOUNT_FILE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "base.h"
 #include "users.h"
 
 #define ACCOUNT_FILE_BYTES 2048

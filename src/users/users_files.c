@@ -4,13 +4,7 @@
  * is not a plain number or is (uid_t)-1, or with a NUL. The last field takes the rest of the line,
  * colons and a carriage return included.
  */
-#include "users.h"
-
-#include <errno.h>
-#include <string.h>
-
 #include "account_file.h"
-#include "base.h"
 
 bool users_leave_descriptors(void)
 {
