@@ -33,7 +33,7 @@ PROTECTIONS = {
     "WANTS_SESSION_ID": ("src/monitor/login.c", "if (login->session_id_bytes == 0) {"),
     "COUNTS_ATTEMPTS": ("src/monitor/login.c", "if (!has_attempts(login)) {"),
     # login.pml and processes.pml
-    "COUNTS_LOGIN": ("src/monitor/login.c", "} else if (has_room(login, outcome)) {"),
+    "COUNTS_LOGIN": ("src/monitor/login.c", "request->stage == IPC_AUTH_SIGNED && has_room(login, outcome);"),
     # processes.pml
     "GIVES_BACK_SLOT": ("src/monitor/drop_privileges.c", "admission_leave(admission);"),
     "LOOKS_AT_DEADLINE": ("src/monitor/monitor.c", "if (clock_now_ms() >= monitor->deadline_ms) {"),
