@@ -34,6 +34,8 @@ static const char users[] = "root:x:0:0::/root:/bin/sh\n"
 
 static const char names[] = "passwd: files\ngroup: files\nshadow: files\n";
 
+/* Who was found, and in which groups. */
+static struct account account;
 static struct account_groups all;
 
 /* A day on which nobody runs this test, and seconds from its start. */
@@ -55,14 +57,13 @@ time_t time(time_t *out)
 #define NO_UID ((uid_t)-1)
 
 /* NULL, or the words of the reason. */
-static const char *find_by(struct account *account, const char *user, const struct options *options,
-                           uid_t own_uid)
+static const char *find_by(const char *user, const struct options *options, uid_t own_uid)
 {
-    enum account_reason reason = account_find(account, &all, user, options, own_uid);
+    enum account_reason reason = account_find(&account, &all, user, options, own_uid);
     return reason != ACCOUNT_GOOD ? account_words(reason) : NULL;
 }
 
-static const char *find(struct account *account, const char *user, const char *group)
+static const char *find(const char *user, const char *group)
 {
     char first[32] = "";
     const char *second = group != NULL ? strchr(group, '+') : NULL;
@@ -72,7 +73,7 @@ static const char *find(struct account *account, const char *user, const char *g
         options.groups[0] = first;
         options.groups[1] = second + 1;
     }
-    return find_by(account, user, &options, NO_UID);
+    return find_by(user, &options, NO_UID);
 }
 
 static bool own_etc(void)
@@ -103,6 +104,21 @@ static bool own_etc(void)
     return mount(etc, "/etc", NULL, MS_BIND, NULL) == 0 && umount2(etc, MNT_DETACH) == 0 &&
            rmdir(etc) == 0;
 }
+
+TEST(nobody_has_no_home)
+{
+    account_nobody(&account, &all);
+    ck_assert_int_ne(access(account.home, F_OK), 0);
+    ck_assert_uint_eq(account.uid, geteuid() == 0 ? 65534 : geteuid());
+}
+
+static void start(void)
+{
+    ck_assert(own_etc());
+}
+
+UNIT_NEEDS(unit_in_a_fork(own_etc), "needs root that may mount");
+UNIT_FIXTURE(start, NULL);
 
 static const struct {
     const char *user;
@@ -141,11 +157,7 @@ static const struct {
 
 TEST_EACH(who_may_log_in, COUNT_OF(cases))
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
-    const char *reason = find(&account, cases[_i].user, cases[_i].group);
+    const char *reason = find(cases[_i].user, cases[_i].group);
     if (cases[_i].reason == NULL) {
         ck_assert_msg(reason == NULL, "%s: %s", cases[_i].user, reason);
         ck_assert_str_eq(account.user, cases[_i].user);
@@ -177,12 +189,8 @@ static const struct {
 
 TEST_EACH(who_needs_a_shell, COUNT_OF(shells))
 {
-    struct account account;
     const struct options options = {.forced_command = shells[_i].forced};
-    if (!own_etc()) {
-        return;
-    }
-    const char *reason = find_by(&account, shells[_i].user, &options, NO_UID);
+    const char *reason = find_by(shells[_i].user, &options, NO_UID);
     if (shells[_i].refused) {
         ck_assert_str_eq(reason, account_words(ACCOUNT_NO_SHELL));
         ck_assert_uint_eq(account.uid, 65534);
@@ -194,11 +202,7 @@ TEST_EACH(who_needs_a_shell, COUNT_OF(shells))
 
 TEST(fields_of_an_account)
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
-    ck_assert_ptr_null(find(&account, "bob", NULL));
+    ck_assert_ptr_null(find("bob", NULL));
     ck_assert_str_eq(account.home, "/home/bob");
     ck_assert_str_eq(account.shell, "/bin/sh");
     ck_assert_uint_eq(account.uid, 4001);
@@ -208,63 +212,47 @@ TEST(fields_of_an_account)
 TEST_EACH(nologin_stops_all_but_root, 2)
 {
     static const char *const folders[] = {"/etc", "/run"};
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
-    ck_assert_ptr_null(find(&account, "alice", NULL));
+    ck_assert_ptr_null(find("alice", NULL));
     scratch_write(folders[_i], "nologin", "", 0, 0600);
-    ck_assert_ptr_null(find(&account, "root", NULL));
-    assert_contains(find(&account, "alice", NULL), _i == 0 ? "/etc/nologin" : "/run/nologin");
+    ck_assert_ptr_null(find("root", NULL));
+    assert_contains(find("alice", NULL), _i == 0 ? "/etc/nologin" : "/run/nologin");
     ck_assert_uint_eq(account.uid, 65534);
 }
 
 TEST(no_root_keeps_root_out)
 {
-    struct account account;
     const struct options options = {.no_root = true};
-    if (!own_etc()) {
-        return;
-    }
-    assert_contains(find_by(&account, "root", &options, NO_UID), "root may not log in");
+    assert_contains(find_by("root", &options, NO_UID), "root may not log in");
     ck_assert_str_eq(account.home, "/nonexistent");
-    ck_assert_ptr_null(find_by(&account, "alice", &options, NO_UID));
+    ck_assert_ptr_null(find_by("alice", &options, NO_UID));
 }
 
 /* It could stop the monitor and read the network process's memory. */
 TEST(the_servers_own_user_stays_out)
 {
-    struct account account;
     const struct options options = {0};
-    if (!own_etc()) {
-        return;
-    }
-    assert_contains(find_by(&account, "bob", &options, 4001), "the server's own");
-    ck_assert_ptr_null(find_by(&account, "alice", &options, 4001));
-    ck_assert_ptr_null(find_by(&account, "root", &options, 4001));
+    assert_contains(find_by("bob", &options, 4001), "the server's own");
+    ck_assert_ptr_null(find_by("alice", &options, 4001));
+    ck_assert_ptr_null(find_by("root", &options, 4001));
     /* A server that runs as an ordinary user has no other uid. */
     ck_assert_int_eq(setresgid(4001, 4001, 4001), 0);
     ck_assert_int_eq(setresuid(4001, 4001, 4001), 0);
-    ck_assert_ptr_null(find_by(&account, "bob", &options, 4001));
+    ck_assert_ptr_null(find_by("bob", &options, 4001));
 }
 
 TEST(ordinary_user_serves_itself_only)
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
     ck_assert_int_eq(setresgid(4000, 4000, 4000), 0);
     ck_assert_int_eq(setresuid(4000, 4000, 4000), 0);
-    ck_assert_ptr_null(find(&account, "alice", NULL));
+    ck_assert_ptr_null(find("alice", NULL));
     ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
-    assert_contains(find(&account, "bob", NULL), "not the user");
+    assert_contains(find("bob", NULL), "not the user");
     /* The dummy account is one that the child can become. */
     ck_assert_uint_eq(account.uid, 4000);
     ck_assert_int_eq(account_become(&account, &all), 0);
-    assert_contains(find(&account, "root", NULL), "not the user");
+    assert_contains(find("root", NULL), "not the user");
     account.uid = 4001;
     ck_assert_int_eq(account_become(&account, &all), -1);
 }
@@ -283,15 +271,11 @@ static bool has_group(gid_t wanted)
 
 TEST(becoming_a_user_can_not_be_undone)
 {
-    struct account account;
     uid_t uids[3];
     gid_t gids[3];
     static const gid_t inherited[] = {0, 4200, 77};
-    if (!own_etc()) {
-        return;
-    }
     ck_assert_int_eq(setgroups(3, inherited), 0);
-    ck_assert_ptr_null(find(&account, "alice", NULL));
+    ck_assert_ptr_null(find("alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(getresuid(&uids[0], &uids[1], &uids[2]), 0);
     ck_assert_int_eq(getresgid(&gids[0], &gids[1], &gids[2]), 0);
@@ -310,16 +294,12 @@ TEST(becoming_a_user_can_not_be_undone)
 /* The user's programs do not inherit capabilities that a launcher has made inheritable. */
 TEST_EACH(no_capability_is_inherited, 2)
 {
-    struct account account;
     struct capability_header header = {.version = CAPABILITY_VERSION_3};
     struct capability_data data[2];
-    if (!own_etc()) {
-        return;
-    }
     ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
     data[0].inheritable = data[0].permitted;
     ck_assert_int_eq(syscall(SYS_capset, &header, data), 0);
-    ck_assert_ptr_null(find(&account, _i == 0 ? "alice" : "root", NULL));
+    ck_assert_ptr_null(find(_i == 0 ? "alice" : "root", NULL));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
     ck_assert_uint_eq(data[0].inheritable | data[1].inheritable, 0);
@@ -332,11 +312,10 @@ TEST_EACH(no_capability_is_inherited, 2)
  */
 TEST(a_way_back_to_root_is_noticed)
 {
-    struct account account;
-    if (!own_etc() || prctl(PR_SET_SECUREBITS, 1 << 2) != 0) { /* SECBIT_NO_SETUID_FIXUP */
+    if (prctl(PR_SET_SECUREBITS, 1 << 2) != 0) { /* SECBIT_NO_SETUID_FIXUP */
         return;
     }
-    ck_assert_ptr_null(find(&account, "alice", NULL));
+    ck_assert_ptr_null(find("alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), -1);
 }
 
@@ -355,24 +334,16 @@ static void join_groups(int count)
 
 TEST(users_of_many_groups)
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
     join_groups(LIMIT_USER_GROUPS - 2); /* alice's own, and wheel */
-    ck_assert_ptr_null(find(&account, "alice", "g1021"));
+    ck_assert_ptr_null(find("alice", "g1021"));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(getgroups(0, NULL), LIMIT_USER_GROUPS);
 }
 
 TEST(users_of_too_many_groups)
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
     join_groups(LIMIT_USER_GROUPS - 1);
-    ck_assert_ptr_null(find(&account, "alice", NULL));
+    ck_assert_ptr_null(find("alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), -1);
     ck_assert_int_eq(errno, ERANGE);
     ck_assert_uint_eq(geteuid(), 0);
@@ -399,11 +370,7 @@ static const struct {
 
 TEST_EACH(day_of_expiry, COUNT_OF(days))
 {
-    struct account account;
     char shadow[128];
-    if (!own_etc()) {
-        return;
-    }
     setenv("TZ", _i % 2 == 0 ? "XXX-14" : "XXX+12", 1);
     tzset();
     /* Neither a locked password counts, nor one that must be changed, nor one that has expired. */
@@ -412,7 +379,7 @@ TEST_EACH(day_of_expiry, COUNT_OF(days))
                  _i % 2 == 0 ? "alice:!:0:0:1:7:1:%s:\n" : "alice:!:1:0:1:7::%s:\n", days[_i].day);
     scratch_write("/etc", "shadow", shadow, (size_t)bytes, 0600);
     second_of_today = days[_i].second;
-    const char *reason = find(&account, "alice", NULL);
+    const char *reason = find("alice", NULL);
     ck_assert_msg((reason != NULL) == days[_i].expired, "<%s>", days[_i].day);
     ck_assert_str_eq(reason != NULL ? reason : "", days[_i].expired ? "account has expired" : "");
 }
@@ -438,15 +405,11 @@ static const struct {
 
 TEST_EACH(days_of_inactivity, COUNT_OF(ages))
 {
-    struct account account;
     char shadow[128];
-    if (!own_etc()) {
-        return;
-    }
     int bytes = snprintf(shadow, sizeof(shadow), "alice:!:%s:\n", ages[_i].ages);
     scratch_write("/etc", "shadow", shadow, (size_t)bytes, 0600);
     second_of_today = 0;
-    const char *reason = find(&account, "alice", NULL);
+    const char *reason = find("alice", NULL);
     ck_assert_msg((reason != NULL) == ages[_i].closed, "<%s>", ages[_i].ages);
     ck_assert(reason == NULL ||
               strcmp(reason, "password has expired, and its inactive days are over") == 0);
@@ -461,51 +424,35 @@ static void break_file(const char *path)
 
 TEST(expiry_that_can_not_be_read)
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
     break_file("/etc/shadow");
-    assert_contains(find(&account, "alice", NULL), "could not be looked up");
+    assert_contains(find("alice", NULL), "could not be looked up");
     ck_assert_uint_eq(account.uid, 65534);
     ck_assert_int_eq(rmdir("/etc/shadow"), 0);
-    ck_assert_ptr_null(find(&account, "alice", NULL));
+    ck_assert_ptr_null(find("alice", NULL));
 }
 
 TEST(groups_that_can_not_be_read)
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
     break_file("/etc/group");
-    assert_contains(find(&account, "alice", "wheel"), "member");
+    assert_contains(find("alice", "wheel"), "member");
     ck_assert_int_eq(rmdir("/etc/group"), 0);
-    assert_contains(find(&account, "alice", "wheel"), "member");
-    ck_assert_ptr_null(find(&account, "alice", NULL));
+    assert_contains(find("alice", "wheel"), "member");
+    ck_assert_ptr_null(find("alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(!has_group(4100) && !has_group(0));
 }
 
 TEST(users_that_can_not_be_read)
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
     break_file("/etc/passwd");
-    ck_assert_ptr_nonnull(find(&account, "alice", NULL));
-    ck_assert_ptr_nonnull(find(&account, "root", NULL));
+    ck_assert_ptr_nonnull(find("alice", NULL));
+    ck_assert_ptr_nonnull(find("root", NULL));
 }
 
 /* The session process uses the groups that the child found, and looks up none. */
 TEST(groups_stay_as_found)
 {
-    struct account account;
-    if (!own_etc()) {
-        return;
-    }
-    ck_assert_ptr_null(find(&account, "alice", NULL));
+    ck_assert_ptr_null(find("alice", NULL));
     break_file("/etc/group");
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(has_group(4100) && has_group(4000) && !has_group(0));
@@ -513,21 +460,9 @@ TEST(groups_stay_as_found)
 
 TEST(root_becomes_root)
 {
-    struct account account;
     static const gid_t inherited[] = {4200};
-    if (!own_etc()) {
-        return;
-    }
     ck_assert_int_eq(setgroups(1, inherited), 0);
-    ck_assert_ptr_null(find(&account, "root", NULL));
+    ck_assert_ptr_null(find("root", NULL));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(!has_group(4200));
-}
-
-TEST(nobody_has_no_home)
-{
-    struct account account;
-    account_nobody(&account, &all);
-    ck_assert_int_ne(access(account.home, F_OK), 0);
-    ck_assert_uint_eq(account.uid, geteuid() == 0 ? 65534 : geteuid());
 }

@@ -36,19 +36,23 @@ static void make_table_of(size_t limit)
     close(fd);
 }
 
-/* False if this user can't have a folder of its own for the table: then there is nothing to test.
- */
-static bool begin(enum who who)
+/* A /run of its own: false if this user can't have that. */
+static bool own_run(void)
+{
+    return geteuid() == 0 && unshare(CLONE_NEWNS) == 0 &&
+           mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+           mount("none", "/run", "tmpfs", 0, "size=64k,mode=755") == 0;
+}
+
+#define TEST_AS_EACH(name) TEST_RANGE(name, unit_in_a_fork(own_run) ? ROOT : USER, USER + 1)
+
+static void begin(enum who who)
 {
     ck_assert_int_ge(sodium_init(), 0);
     ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", folder, 1), 0);
     if (who == ROOT) {
         snprintf(path, sizeof(path), "/run/wrensshd.slots");
-        if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
-            mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-            mount("none", "/run", "tmpfs", 0, "size=64k,mode=755") != 0) {
-            return false;
-        }
+        ck_assert(own_run());
     } else {
         snprintf(path, sizeof(path), "%s/wrensshd.slots", folder);
         ck_assert(geteuid() != 0 ||
@@ -57,7 +61,6 @@ static bool begin(enum who who)
     }
     make_table_of(LIMIT);
     capture_begin();
-    return true;
 }
 
 static void end(void)
@@ -290,13 +293,11 @@ int __wrap_kill(pid_t pid, int signal)
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-TEST_RANGE(each_has_its_own_place, ROOT, USER + 1)
+TEST_AS_EACH(each_has_its_own_place)
 {
     struct holder holders[LIMIT];
     bool seen[LIMIT] = {false};
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     fill(holders);
     for (size_t i = 0; i < LIMIT; i++) {
         ck_assert(!seen[holders[i].slot]);
@@ -318,13 +319,11 @@ TEST_RANGE(each_has_its_own_place, ROOT, USER + 1)
     assert_lacks(said, "event=");
 }
 
-TEST_RANGE(the_first_connection_makes_the_table, ROOT, USER + 1)
+TEST_AS_EACH(the_first_connection_makes_the_table)
 {
     struct stat found;
     struct table_file file;
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     unlink(path);
     const struct holder first = enter_from(1), second = enter_from(2);
     ck_assert(first.has_table && second.has_table && first.slot != second.slot);
@@ -338,13 +337,11 @@ TEST_RANGE(the_first_connection_makes_the_table, ROOT, USER + 1)
 }
 
 /* A table that one connection makes and another replaces would hide the first one's slot. */
-TEST_RANGE(two_make_the_table_at_once, ROOT, USER + 1)
+TEST_AS_EACH(two_make_the_table_at_once)
 {
     struct table_file file;
     size_t counted = 0;
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     unlink(path);
     another_comes = true; /* in the first one's link() */
     const struct holder first = enter_from(1);
@@ -359,12 +356,10 @@ TEST_RANGE(two_make_the_table_at_once, ROOT, USER + 1)
 }
 
 /* The new connection has its slot before the evicted process has ended, and evicts one only. */
-TEST_RANGE(a_full_table, ROOT, USER + 1)
+TEST_AS_EACH(a_full_table)
 {
     struct holder holders[LIMIT];
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     fill(holders);
     tell(&holders[0], EXCHANGE);
     for (size_t i = 1; i < LIMIT; i++) {
@@ -396,12 +391,10 @@ TEST_RANGE(a_full_table, ROOT, USER + 1)
 
 /* One who has come while others were evicted keeps its slot when these have gone. Then there is
  * room: new connections evict nobody, however long it stays. */
-TEST_RANGE(room_again, ROOT, USER + 1)
+TEST_AS_EACH(room_again)
 {
     struct holder holders[LIMIT];
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     fill(holders);
     const struct holder late = enter_from(100);
     ck_assert_uint_ge(late.slot, LIMIT);
@@ -416,12 +409,10 @@ TEST_RANGE(room_again, ROOT, USER + 1)
 }
 
 /* New connections have as many slots again: then nobody that was asked has ended. */
-TEST_RANGE(nobody_ends, ROOT, USER + 1)
+TEST_AS_EACH(nobody_ends)
 {
     struct holder holders[LIMIT];
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     fill(holders);
     for (size_t i = 0; i < LIMIT; i++) {
         stop(&holders[i]);
@@ -437,13 +428,11 @@ TEST_RANGE(nobody_ends, ROOT, USER + 1)
 }
 
 /* What the table says of a process counts for nothing: only a lock names a holder. */
-TEST_RANGE(who_holds_no_place_gets_no_signal, ROOT, USER + 1)
+TEST_AS_EACH(who_holds_no_place_gets_no_signal)
 {
     struct holder holders[LIMIT];
     struct table_file file;
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     const struct holder left = enter_from(99);
     tell(&left, LEAVE);
     fill(holders);
@@ -472,9 +461,7 @@ TEST_EACH(eviction_without_pidfds, 4)
     static const int errors[] = {ENOSYS, EPERM, ENOMEM, EPERM};
     struct holder holders[LIMIT];
     struct table_file file;
-    if (!begin(USER)) {
-        return;
-    }
+    begin(USER);
     fill(holders);
     fail_pidfds = errors[_i];
     fail_kill = _i >= 2;
@@ -495,12 +482,10 @@ TEST_EACH(eviction_without_pidfds, 4)
 /* ---- penalties
  * ----------------------------------------------------------------------------------- */
 
-TEST_RANGE(a_penalty_evicts_only_its_own, ROOT, USER + 1)
+TEST_AS_EACH(a_penalty_evicts_only_its_own)
 {
     struct holder others[LIMIT];
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     for (int i = 0; i < 4; i++) {
         const struct holder silent = enter("192.0.2.1");
         ck_assert(silent.admitted);
@@ -535,11 +520,9 @@ static bool has_penalty(const char *address)
     return penalty_confines(penalty_of(file.front.penalties, &source, now_ms), now_ms);
 }
 
-TEST_RANGE(a_login_clears_the_penalty, ROOT, USER + 1)
+TEST_AS_EACH(a_login_clears_the_penalty)
 {
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     const struct holder user = enter("192.0.2.1");
     for (int i = 0; i < 4; i++) {
         const struct holder silent = enter("192.0.2.1");
@@ -560,11 +543,9 @@ TEST_RANGE(a_login_clears_the_penalty, ROOT, USER + 1)
 }
 
 /* This host's proxies may carry anybody's connections. */
-TEST_RANGE(no_debts_of_this_host, ROOT, USER + 1)
+TEST_AS_EACH(no_debts_of_this_host)
 {
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     for (int i = 0; i < 10; i++) {
         const struct holder silent = enter("127.0.0.1");
         ck_assert(silent.admitted);
@@ -578,13 +559,11 @@ TEST_RANGE(no_debts_of_this_host, ROOT, USER + 1)
 /* ---- silence --------------------------------------------------------------------------------- */
 
 /* A connection has the less time the more others are silent, whatever the records say of others. */
-TEST_RANGE(time_to_be_silent, ROOT, USER + 1)
+TEST_AS_EACH(time_to_be_silent)
 {
     struct table_file file;
     struct holder silent[LIMIT_SILENT_MANY];
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     make_table_of(LIMIT_SLOTS);
     read_table(&file);
     const struct holder first = enter_from(200);
@@ -624,12 +603,10 @@ static struct holder log_in_as(unsigned who, unsigned wanted)
 
 /* Above the limit a user's login is refused, others' are not; one that ends leaves room. No login
  * ends a connection. */
-TEST_RANGE(a_user_has_so_many_connections, ROOT, USER + 1)
+TEST_AS_EACH(a_user_has_so_many_connections)
 {
     struct holder mine[OF_ONE];
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     for (size_t i = 0; i < OF_ONE; i++) {
         mine[i] = log_in_as(0, YES);
     }
@@ -654,12 +631,10 @@ TEST_RANGE(a_user_has_so_many_connections, ROOT, USER + 1)
 }
 
 /* What others take, up to the last, leaves the reserve to administrators, on top of their limit. */
-TEST_RANGE(the_reserve, ROOT, USER + 1)
+TEST_AS_EACH(the_reserve)
 {
     struct holder mine[ALL];
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     for (unsigned i = 0; i < ALL - RESERVE; i++) {
         mine[i] = log_in_as(i == 0 ? 1 : i < OF_ONE ? 0 : 2 + 2 * i, YES);
     }
@@ -674,13 +649,11 @@ TEST_RANGE(the_reserve, ROOT, USER + 1)
 }
 
 /* Two logins of one user at the same moment: they wait for each other in memory that they share. */
-TEST_RANGE(two_logins_at_once, ROOT, USER + 1)
+TEST_AS_EACH(two_logins_at_once)
 {
     enum { ROUNDS = 150 };
     const uint8_t order = LOGIN;
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     most_of_user = 1;
     at_once =
         mmap(NULL, sizeof(*at_once), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -702,11 +675,9 @@ TEST_RANGE(two_logins_at_once, ROOT, USER + 1)
 }
 
 /* More logins than there are records, one after the other: each takes one that nobody holds. */
-TEST_RANGE(records_of_the_ended, ROOT, USER + 1)
+TEST_AS_EACH(records_of_the_ended)
 {
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     log_in_as(0, YES);
     for (unsigned i = 0; i < 2 * ALL; i++) {
         const struct holder next_one = log_in_as(i % 3 == 0 ? 2 : 0, YES);
@@ -715,11 +686,9 @@ TEST_RANGE(records_of_the_ended, ROOT, USER + 1)
     end();
 }
 
-TEST_RANGE(a_limit_of_the_command_line, ROOT, USER + 1)
+TEST_AS_EACH(a_limit_of_the_command_line)
 {
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     most_of_user = 2;
     log_in_as(0, YES);
     log_in_as(0, YES);
@@ -740,12 +709,10 @@ TEST_RANGE(a_limit_of_the_command_line, ROOT, USER + 1)
 }
 
 /* Any bytes in the records: who is counted holds a lock. */
-TEST_RANGE(records_of_nobody, ROOT, USER + 1)
+TEST_AS_EACH(records_of_nobody)
 {
     static struct table_file file;
-    if (!begin((enum who)_i)) {
-        return;
-    }
+    begin((enum who)_i);
     read_table(&file);
     for (size_t i = 0; i < LIMIT_LOGINS; i++) {
         file.logins[i] = 1001;

@@ -18,18 +18,6 @@
 
 static const struct identity somebody = {.uid = 4000, .gid = 4001};
 
-/* Runs in a fork, as some of this can't be undone; false fails the test. */
-static void in_a_fork(bool (*action)(void))
-{
-    int status = -1;
-    pid_t child = fork();
-    if (child == 0) {
-        _exit(action() ? 0 : 1);
-    }
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert_int_eq(status, 0);
-}
-
 static bool read_capabilities(struct capability_data data[static 2])
 {
     struct capability_header header = {.version = CAPABILITY_VERSION_3};
@@ -94,9 +82,9 @@ UNIT_NEEDS(!unit_is_emulated(), "an emulator runs it");
 TEST_EACH(identities, COUNT_OF(of_root))
 {
     if (geteuid() == 0) {
-        in_a_fork(of_root[_i]);
+        ck_assert(unit_in_a_fork(of_root[_i]));
     }
-    in_a_fork(needs_the_right);
+    ck_assert(unit_in_a_fork(needs_the_right));
 }
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
@@ -144,7 +132,7 @@ static bool empties_the_inheritable_set(void)
 
 TEST_EACH(capabilities, 2)
 {
-    in_a_fork(_i == 0 ? empties_all_sets : empties_the_inheritable_set);
+    ck_assert(unit_in_a_fork(_i == 0 ? empties_all_sets : empties_the_inheritable_set));
 }
 
 /* ---- limits ---------------------------------------------------------------------------------- */
@@ -187,7 +175,7 @@ static bool (*const of_limits[])(void) = {lowers_a_limit, keeps_a_lower_limit,
 TEST_EACH(limits, COUNT_OF(of_limits))
 {
     if (of_limits[_i] != keeps_it_without_rights || geteuid() == 0) {
-        in_a_fork(of_limits[_i]);
+        ck_assert(unit_in_a_fork(of_limits[_i]));
     }
 }
 
@@ -226,7 +214,7 @@ TEST_EACH(ordinary_users, COUNT_OF(starts))
 {
     start_tried = _i;
     if (geteuid() == 0) {
-        in_a_fork(judges_the_start);
+        ck_assert(unit_in_a_fork(judges_the_start));
     }
 }
 
@@ -277,7 +265,7 @@ static bool has_the_users_keys_alone(void)
 
 TEST(keyrings)
 {
-    in_a_fork(has_the_users_keys_alone);
+    ck_assert(unit_in_a_fork(has_the_users_keys_alone));
 }
 
 /* ---- flags ----------------------------------------------------------------------------------- */
@@ -293,5 +281,5 @@ static bool sets_the_flags(void)
 
 TEST(flags)
 {
-    in_a_fork(sets_the_flags);
+    ck_assert(unit_in_a_fork(sets_the_flags));
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "scratch.h"
 #include "unit.h"
@@ -82,6 +83,16 @@ void unit_need(bool condition, const char *otherwise)
         fprintf(stderr, "%s: %s\n", suite_name(), otherwise);
         left_out = true;
     }
+}
+
+bool unit_in_a_fork(bool (*action)(void))
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(action() ? 0 : 1);
+    }
+    return waitpid(child, &status, 0) == child && status == 0;
 }
 
 static void make_suite(void)

@@ -427,6 +427,13 @@ static void order(uint8_t what)
     ck_assert_int_eq(write(orders, &what, 1), 1);
 }
 
+static void end_well(void)
+{
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+}
+
 enum stage { AT_START, BEFORE_LOGIN, AFTER_LOGIN, STAGES };
 
 static void start_at(enum stage stage)
@@ -616,73 +623,54 @@ TEST(descriptors_with_a_request_are_fatal)
     assert_contains(said, "reason=\"request of a wrong size\"");
 }
 
-/* Values out of range, one at a time. */
-enum { BAD_VALUES = 17 };
-
-TEST_EACH(values_out_of_range, BAD_VALUES)
-{
-    static const uint32_t types[BAD_VALUES] = {
-        IPC_SIGN, IPC_SIGN, IPC_SIGN, IPC_AUTH,  IPC_AUTH,  IPC_NOTE, IPC_NOTE, IPC_END, IPC_END,
-        IPC_NOTE, IPC_SIGN, IPC_SIGN, IPC_PROVE, IPC_PROVE, IPC_END,  IPC_END,  IPC_END};
-    uint32_t type = types[_i];
-    union any bad = make_good(type);
-    size_t bytes = 0;
-    for (size_t row = 0; row < ROWS; row++) {
-        bytes = matrix[row].type == type ? matrix[row].bytes : bytes;
+/* Values out of range, one at a time: a number, or a text that fills its member. */
+static const struct {
+    uint32_t type;
+    size_t offset, text_bytes;
+    uint32_t number;
+    size_t more; /* bytes behind the tail of make_good() */
+} bad_values[] = {
+#define NUMBER(type, request, member, ...)                                                         \
+    {                                                                                              \
+        type, offsetof(struct request, member), 0, __VA_ARGS__                                     \
     }
-    switch (_i) {
-    case 0:
-        bad.sign.hybrid = 2;
-        break;
-    case 1:
-        bad.sign.client_kexinit_bytes = 0xffffffff;
-        break;
-    case 2:
-        bad.sign.client_version_bytes = LIMIT_VERSION_LINE_BYTES + 1;
-        bytes += LIMIT_VERSION_LINE_BYTES;
-        break;
-    case 3:
-        memset(bad.auth.user, 'a', sizeof(bad.auth.user));
-        break;
-    case 4:
-        bad.auth.stage = 3;
-        break;
-    case 5:
-        bad.note.level = 0; /* LOG_TROUBLE, which only the monitor may log */
-        break;
-    case 6:
-        bad.note.level = 4;
-        break;
-    case 7:
-        bad.end.cause = 3;
-        break;
-    case 8:
-        memset(bad.end.reason, 'a', sizeof(bad.end.reason));
-        break;
-    case 10:
-        bad.sign.certified = 2;
-        break;
-    case 11:
-        bad.sign.certified = 1; /* there is none */
-        break;
-    case 12:
-        bad.prove.key = 1; /* nor a second key */
-        break;
-    case 13:
-        bad.prove.key = 2;
-        break;
-    case 14:
-        memset(bad.end.asked, 'a', sizeof(bad.end.asked));
-        break;
-    case 15:
-        memset(bad.end.client, 'a', sizeof(bad.end.client));
-        break;
-    case 16:
-        memset(bad.end.offer, 'a', sizeof(bad.end.offer));
-        break;
-    default: /* 9 */
-        bad.note.text_bytes = LIMIT_NOTE_BYTES + 1;
-        bytes = 12 + LIMIT_NOTE_BYTES + 1;
+#define TEXT(type, request, member)                                                                \
+    {                                                                                              \
+        type, offsetof(struct request, member), sizeof(((struct request *)NULL)->member), 0, 0     \
+    }
+    NUMBER(IPC_SIGN, ipc_sign, hybrid, 2, 0),
+    NUMBER(IPC_SIGN, ipc_sign, certified, 2, 0),
+    NUMBER(IPC_SIGN, ipc_sign, certified, 1, 0), /* there is none */
+    NUMBER(IPC_SIGN, ipc_sign, client_kexinit_bytes, 0xffffffff, 0),
+    NUMBER(IPC_SIGN, ipc_sign, client_version_bytes, LIMIT_VERSION_LINE_BYTES + 1,
+           LIMIT_VERSION_LINE_BYTES),
+    NUMBER(IPC_PROVE, ipc_prove, key, 1, 0), /* nor a second key */
+    NUMBER(IPC_PROVE, ipc_prove, key, 2, 0),
+    NUMBER(IPC_AUTH, ipc_auth, stage, 3, 0),
+    TEXT(IPC_AUTH, ipc_auth, user),
+    NUMBER(IPC_NOTE, ipc_note, level, 0, 0), /* LOG_TROUBLE, which only the monitor may log */
+    NUMBER(IPC_NOTE, ipc_note, level, 4, 0),
+    NUMBER(IPC_NOTE, ipc_note, text_bytes, LIMIT_NOTE_BYTES + 1, LIMIT_NOTE_BYTES + 1 - 5),
+    NUMBER(IPC_END, ipc_end, cause, 3, 0),
+    TEXT(IPC_END, ipc_end, reason),
+    TEXT(IPC_END, ipc_end, asked),
+    TEXT(IPC_END, ipc_end, client),
+    TEXT(IPC_END, ipc_end, offer),
+};
+
+TEST_EACH(values_out_of_range, COUNT_OF(bad_values))
+{
+    uint32_t type = bad_values[_i].type;
+    union any bad = make_good(type);
+    char *member = bad.bytes + bad_values[_i].offset;
+    size_t bytes = bad_values[_i].more;
+    for (size_t row = 0; row < ROWS; row++) {
+        bytes += matrix[row].type == type ? matrix[row].bytes : 0;
+    }
+    if (bad_values[_i].text_bytes > 0) {
+        memset(member, 'a', bad_values[_i].text_bytes);
+    } else {
+        memcpy(member, &bad_values[_i].number, sizeof(bad_values[_i].number));
     }
     start_at(type == IPC_AUTH ? BEFORE_LOGIN : AFTER_LOGIN);
     assert_fatal(&bad, bytes, "event=end ");
@@ -731,9 +719,7 @@ TEST(later_exchanges_have_any_cookie)
     request.sign.server_kexinit_bytes = 0;
     count -= 1 + SSH_COOKIE_BYTES;
     ck_assert_int_eq(ask(&request, count, &reply, sizeof(reply)), sizeof(reply));
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
 }
 
 /* string "hostkeys-prove-00@openssh.com", string session identifier, string key blob. */
@@ -800,9 +786,7 @@ TEST(the_certificate_is_sent_and_hashed)
     ck_assert_mem_eq(reply.hash, h, 32);
     ck_assert_int_eq(crypto_sign_verify_detached(reply.signature, h, 32, loaded.first.public_key),
                      0);
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
 }
 
 TEST(signatures_after_login_are_not)
@@ -811,9 +795,7 @@ TEST(signatures_after_login_are_not)
     for (int i = 0; i < 3 * LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
         do_sign(i % 2 ? 32 : 64, (uint8_t)i);
     }
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
 }
 
 TEST(first_hash_is_the_session_id)
@@ -829,9 +811,7 @@ TEST(first_hash_is_the_session_id)
         do_sign(32, 9);
         ck_assert_uint_eq(do_auth(&longer), IPC_VERDICT_REFUSED);
         ck_assert_uint_eq(do_auth(&good), IPC_VERDICT_ACCEPTED);
-        do_end(IPC_END_CLIENT, "");
-        order(0);
-        ck_assert_int_eq(finish_monitor(), 0);
+        end_well();
     }
 }
 
@@ -866,9 +846,7 @@ TEST(notes_are_logged_escaped_and_dropped)
         ck_assert_int_eq(ask(&note, 17, &reply, sizeof(reply)), sizeof(reply));
         ck_assert_uint_eq(reply.done, 1);
     }
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
     int lines = 0;
     for (const char *at = said; (at = strstr(at, "event=net text=\"a\\x0a\\x22\\x00b\"\n")); at++) {
         lines++;
@@ -901,9 +879,7 @@ TEST(missing_layers_are_logged_with_best_effort)
     options.best_effort = true;
     start();
     ck_assert_int_eq(ask(&few, sizeof(few), &reply, sizeof(reply)), sizeof(reply));
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
     assert_contains(said, "event=connection layers=uid missing=");
     assert_contains(said, "rlimits,seccomp admission=none\n");
     if (geteuid() == 0) {
@@ -951,9 +927,7 @@ TEST(no_deadline_after_login)
     start_at(AFTER_LOGIN);
     usleep(2300000);
     do_sign(64, 1);
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
     assert_contains(said, "seconds=");
     ck_assert(strstr(said, "seconds=0 ") == NULL && strstr(said, "seconds=1 ") == NULL);
 }
@@ -1078,9 +1052,7 @@ TEST(the_slot_follows_the_connection)
     ck_assert_int_le(penalty_until_ms(), clock_now_ms());
     run("exit 0");
     ck_assert(!is_slot_held());
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
     ck_assert_int_le(penalty_until_ms(), clock_now_ms());
     assert_contains(said, "missing=none\n"); /* no admission=none */
 }
@@ -1327,9 +1299,7 @@ TEST(session_over_its_socket)
     start_at(AFTER_LOGIN);
     run("exit 9");
     do_sign(64, 1);
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
     assert_contains(said, "event=session user=alice channel=5 kind=exec pty=none pid=");
 }
 
@@ -1341,9 +1311,7 @@ TEST(no_session_before_the_login)
     struct pollfd waiting = {.fd = session, .events = POLLIN};
     ck_assert_int_eq(send(session, &request, sizeof(request), 0), sizeof(request));
     ck_assert_int_eq(poll(&waiting, 1, 200), 0);
-    do_end(IPC_END_CLIENT, "");
-    order(0);
-    ck_assert_int_eq(finish_monitor(), 0);
+    end_well();
 }
 
 /* If the user kills it, the user's connection ends, and the log has the reason. */
@@ -1385,9 +1353,7 @@ TEST_EACH(session_process_ends_with_the_monitor, 2)
         ck_assert_int_eq(kill(monitor, SIGKILL), 0);
         ck_assert_int_eq(waitpid(monitor, &status, 0), monitor);
     } else {
-        do_end(IPC_END_CLIENT, "");
-        order(0);
-        ck_assert_int_eq(finish_monitor(), 0);
+        end_well();
         return; /* the log's end was read, so the session process has exited */
     }
     ck_assert(process_hangs_up(session));

@@ -90,6 +90,9 @@ TCase *unit_case(void);
  * system call and loses descriptors that are passed beyond what the receiver has room for. */
 bool unit_is_emulated(void);
 
+/* Whether the action returns true, in a process of its own, as it can't be undone. */
+bool unit_in_a_fork(bool (*action)(void));
+
 /* True in an emulator and in sanitizer builds (tests/unit/meson.build): a test that compares all
  * combinations takes some of them. */
 bool unit_is_slow(void);

@@ -4,8 +4,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "process.h"
 #include "seccomp.h"
@@ -56,14 +54,13 @@ void account_nobody(struct account *account, struct account_groups *groups)
     account->gid = getegid();
 }
 
-bool people_have_seccomp(void)
+static bool install(void)
 {
     static const struct seccomp_rule rules[] = {{.number = SYS_exit_group}};
-    int status = -1;
-    pid_t child = fork();
-    if (child == 0) {
-        confine_new_privileges();
-        _exit(seccomp_install(rules, 1) ? 0 : 1);
-    }
-    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return confine_new_privileges() && seccomp_install(rules, 1);
+}
+
+bool people_have_seccomp(void)
+{
+    return unit_in_a_fork(install);
 }
