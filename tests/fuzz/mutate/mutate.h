@@ -1,9 +1,9 @@
 /*
  * Mutators that know the form of their input: libFuzzer alone changes bytes, and nearly all that it
- * makes of a packet, a revocation list or a line of authorized_keys ends at the first length or the
- * first quote. A target's file names the parts of an input; mutate.c removes, repeats, exchanges
- * and changes parts, and keeps the lengths around them right. Each fourth time the bytes are
- * changed as libFuzzer does it: what is malformed must stay within reach.
+ * makes of a packet or a line of authorized_keys ends at the first length or the first quote. A
+ * target's file names the parts of an input; mutate.c removes, repeats, exchanges and changes
+ * parts, and keeps the lengths around them right. Each fourth time the bytes are changed as
+ * libFuzzer does it: what is malformed must stay within reach.
  */
 #ifndef WREN_MUTATE_H
 #define WREN_MUTATE_H
