@@ -40,7 +40,6 @@ void fields_string(struct fields *fields, const void *bytes, size_t count);
 void fields_text(struct fields *fields, const char *text);
 
 /* An ed25519 key's blob of 51 bytes (RFC 8709 section 4). */
-#define FIELDS_KEY_BYTES 51
 void fields_key(struct fields *fields, const uint8_t public_key[static 32]);
 
 /* A string of what is appended in between: the first one's result goes to the other. Pairs nest. */

@@ -2,14 +2,11 @@
 #ifndef WREN_SMALL_PRINTF_H
 #define WREN_SMALL_PRINTF_H
 
-#include <stdarg.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 int small_snprintf(char *out, size_t out_bytes, const char *text, ...);
-int small_vsnprintf(char *out, size_t out_bytes, const char *text, va_list arguments);
 int small_dprintf(int fd, const char *text, ...);
-int small_vdprintf(int fd, const char *text, va_list arguments);
 
 /* The test's, in the place of write(). */
 ssize_t small_write(int fd, const void *bytes, size_t count);

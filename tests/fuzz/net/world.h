@@ -342,7 +342,6 @@ void client_rekey(uint8_t kind);
 
 struct peer_channel *channel_by_number(uint32_t number);
 struct peer_channel *channel_by_slot(uint32_t slot);
-struct peer_channel *channel_opened(uint32_t number, uint32_t window, uint32_t packet);
 void expect_reply(uint8_t number, uint32_t value, uint32_t slot, uint32_t digest);
 void forget_replies(uint32_t number);
 void judge_fields(const uint8_t *payload, size_t payload_bytes);

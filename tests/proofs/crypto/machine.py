@@ -107,7 +107,6 @@ ATTRIBUTES = set(
     " local_unnamed_addr hidden sideeffect nofree nounwind willreturn noinline fastcc ccc arm_aapcscc arm_aapcs_vfpcc"
     " allocptr mustprogress swiftself nuw".split()
 )
-PREDICATES = "eq ne ugt uge ult ule sgt sge slt sle".split()
 BINARY = "add sub mul udiv sdiv urem srem and or xor shl lshr ashr".split()
 CASTS = "trunc zext sext bitcast".split()
 

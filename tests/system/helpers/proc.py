@@ -66,11 +66,6 @@ def children(pid):
     return [child for _, child in sorted(found)]
 
 
-def start_time(pid):
-    """Clock ticks since boot; 0 if there is no such process."""
-    return int((_stat(pid) or [0] * 20)[19])
-
-
 def descendants(pid):
     found = []
     for child in children(pid):
