@@ -162,10 +162,14 @@ ask() { # MEANS PROGRAM FUNCTION LEVEL
     case $1 in
     memcheck-*) valgrind -q --error-exitcode=9 "$2" "$3" "$4" first >"$work/said" 2>&1 ;;
     *)
-        found=$(for pattern in zeros ones_ first secnd third forth fifth sixth sevth eigth; do
-            trace "$2" "$3" "$4" $pattern
-        done | sort | uniq -c | awk '{n += $1} END {print NR, n}')
-        case $found in "1 10") echo alike ;; *" 10") echo differs ;; *) echo "no trace" ;; esac
+        seen=
+        for pattern in zeros ones_ first secnd third forth fifth sixth sevth eigth; do
+            found=$(trace "$2" "$3" "$4" $pattern)
+            [ -n "$found" ] || { echo "no trace" && return; }
+            [ "${seen:-$found}" = "$found" ] || { echo differs && return; }
+            seen=$found
+        done
+        echo alike
         return
         ;;
     esac
