@@ -50,7 +50,7 @@ xz-utils:has xz
 ca-certificates:test -d /etc/ssl/certs
 python3-venv:has_python ensurepip
 "
-# For the layout, the static program and packaging/: 600 MB of files, which the builds gcc and sanitize do not need.
+# For the layout, the static program and packaging/: 300 MB of files, which the builds gcc and sanitize do not need.
 useful_for_more="
 clang:has clang
 clang-format:has clang-format
