@@ -47,7 +47,7 @@ static struct kernel choose(size_t count)
     return KERNEL(chacha20_sse2, 4);
 #elif defined(__AARCH64EL__)
     return KERNEL(chacha20_neon, 4);
-#elif defined(__ARMEL__)
+#elif defined(CPU_MAY_HAVE_NEON)
     return cpu_level() >= CPU_NEON ? KERNEL(chacha20_neon, 4) : KERNEL(chacha20_portable, 1);
 #else
     return KERNEL(chacha20_portable, 1);

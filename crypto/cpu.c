@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#elif defined(__ARMEL__)
+#elif defined(CPU_MAY_HAVE_NEON)
 #include <sys/auxv.h>
 #define HWCAP_NEON_BIT                                                                             \
     (1UL << 12) /* HWCAP_NEON of the kernel's asm/hwcap.h, which -nostdinc hides */
@@ -42,7 +42,7 @@ static enum cpu_level find_level(void)
     return ebx & bit_AVX512IFMA ? CPU_AVX512IFMA : CPU_AVX512;
 }
 
-#elif defined(__ARMEL__)
+#elif defined(CPU_MAY_HAVE_NEON)
 
 static enum cpu_level find_level(void)
 {

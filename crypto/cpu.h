@@ -7,9 +7,14 @@
 #ifndef WREN_CPU_H
 #define WREN_CPU_H
 
+/* Processors older than ARMv7 have no NEON, and compilers for them no instructions of it. */
+#if defined(__ARMEL__) && __ARM_ARCH >= 7
+#define CPU_MAY_HAVE_NEON
+#endif
+
 /* Each of the x86 levels contains the ones before it. */
 enum cpu_level {
-    CPU_BASELINE,   /* SSE2 on x86_64, NEON on aarch64, plain ARMv7 */
+    CPU_BASELINE,   /* SSE2 on x86_64, NEON on aarch64, plain ARM */
     CPU_NEON,       /* ARMv7 with NEON, little-endian */
     CPU_AVX2,       /* with the operating system's support for its registers */
     CPU_AVX512,     /* F, BW, DQ and VL */

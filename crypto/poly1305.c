@@ -122,7 +122,7 @@ static const struct poly1305_kernel *find_kernel(size_t count)
     }
 #elif defined(__aarch64__)
     found = &poly1305_neon;
-#elif defined(__arm__)
+#elif defined(CPU_MAY_HAVE_NEON)
     found = cpu_level() >= CPU_NEON ? &poly1305_neon : NULL;
 #endif
 #endif

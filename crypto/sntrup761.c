@@ -37,7 +37,7 @@ const struct sntrup761_kernel *sntrup761_best_kernel(void)
     if (cpu_level() >= CPU_AVX2) {
         return &sntrup761_avx2;
     }
-#elif defined(__ARMEL__)
+#elif defined(CPU_MAY_HAVE_NEON)
     if (cpu_level() >= CPU_NEON) {
         return &sntrup761_neon;
     }

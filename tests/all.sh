@@ -23,13 +23,14 @@ test_packaging() {
 
 # The static builds with their unit tests, under an emulator where need be; then what the files themselves must be. armv7 runs
 # all of them, for musl, Clang and 32 bits. The code of their own that x86_64 and aarch64 have is in crypto/ and in the lists of
-# system calls.
+# system calls. Older ARMs before a release only.
+architectures="x86_64 aarch64 armv7 ${release:+armv6 armv5}"
 build_static() {
     has clang || return
-    # shellcheck disable=SC2086 # empty or four words
-    step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh ${quick:+--few-tests x86_64 --few-tests aarch64}
+    # shellcheck disable=SC2086 # lists of words
+    step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh ${quick:+--few-tests x86_64 --few-tests aarch64} $architectures
     built=$?
-    for arch in x86_64 aarch64 armv7; do
+    for arch in $architectures; do
         mkdir -p "build/results/$arch"
         cp "build/cross/$arch/tests/meson-logs/testlog.json" "build/results/$arch/testlog-unit.json" 2>/dev/null
     done
@@ -39,7 +40,8 @@ build_static() {
 test_archives() {
     after build_static || return
     mkdir -p build/results/cross
-    WREN_CASES=$top/build/results/cross/archives.json PYTHONDONTWRITEBYTECODE=1 WREN_REBUILT=${quick:+x86_64} \
+    WREN_CASES=$top/build/results/cross/archives.json PYTHONDONTWRITEBYTECODE=1 \
+        WREN_ARCHITECTURES=$architectures WREN_REBUILT=${quick:+x86_64} \
         step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/release/archives
 }
 
@@ -67,6 +69,8 @@ run_emulated() ( # ARCH
 )
 test_aarch64() { run_emulated aarch64; }
 test_armv7() { run_emulated armv7; }
+test_armv6() { run_emulated armv6; }
+test_armv5() { run_emulated armv5; }
 
 # The quickest of the machines: seccomp on ARM, which the emulator above lacks.
 test_boards() {
@@ -179,7 +183,7 @@ test_python=$python
 # others need comes first, and what takes long in a single process is not left for the end. There is no check_changed.
 at_once=$((processors + 2)) many=$((processors * 3))
 jobs="test_fresh_machines build_gcc build_static build_sanitize test_packaging test_constant_time test_sanitize test_proofs
-    ${release:+test_clang} test_archives test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults
+    ${release:+test_clang test_armv6 test_armv5} test_archives test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults
     check_all_files test_states run_analyzers ${release:+check_corpora} test_masked check_layout"
 gcc_marks='' sanitized="--suite wire"
 [ -n "$quick" ] || gcc_left_out=none gcc_suites="--suite unit --suite system --no-suite measure" sanitize_left_out=none

@@ -8,7 +8,7 @@ emulated_settings='WREN_BULK_MIB=20 WREN_SLOWNESS=3 WREN_NO_SANDBOX=1'
 # Writes build/cross/ARCH/wrensshd-emulated, a daemon like any other; WRENSSHD is its path.
 make_emulated() { # ARCH
     WRENSSHD=$top/build/cross/$1/wrensshd-emulated
-    qemu=$(sed -n "s/^exe_wrapper = '\(.*\)'/\1/p" "build/cross/$1/clang.ini")
+    qemu=$(sed -n 's/^exe_wrapper = \[\(.*\)\]/\1/p' "build/cross/$1/clang.ini" | tr -d "',")
     # shellcheck disable=SC2016 # for the script that is written
     printf '#!/bin/sh\nexec %s -0 "$0" "%s" "$@"\n' "$qemu" "$top/build/cross/$1/release/src/wrensshd" >"$WRENSSHD"
     chmod 755 "$WRENSSHD"

@@ -2,7 +2,7 @@
 # Builds wrensshd for boards and initramfs images: one static file for each architecture, with musl and libsodium in
 # it, and runs the unit tests of each. Needs Debian 12 or 13, and nothing installed if root runs it.
 #
-#     sh packaging/cross/build.sh [--cc clang|gcc] [--skip-tests] [--few-tests ARCH]... [x86_64|aarch64|armv7|riscv64|mips|mipsel]...
+#     sh packaging/cross/build.sh [--cc clang|gcc] [--skip-tests] [--few-tests ARCH]... [ARCH]...
 #
 # --few-tests: for these only the unit tests of crypto/ and of what a kernel decides.
 # Makes build/cross/wrensshd-VERSION-ARCH.tar.xz and SHA256SUMS, for these architectures only; without any, for the first
@@ -85,8 +85,8 @@ refuse_known_holes() {
     logged "$work/$arch/release.log" "$work/$arch/bin/cc-$compiler" $machine_flags -fPIE -O1 \
         "$top/packaging/cross/known_holes.c" "$work/$arch/release/$library" -o "$work/$arch/known_holes"
     runner=
-    [ -n "$native" ] || runner=$(command -v "$emulator-static" || command -v "$emulator")
-    # shellcheck disable=SC2086 # empty or one word
+    [ -n "$native" ] || runner="$(command -v "$emulator-static" || command -v "$emulator")${emulator_cpu:+ -cpu $emulator_cpu}"
+    # shellcheck disable=SC2086 # words without blanks
     logged "$work/$arch/release.log" $runner "$work/$arch/known_holes"
 }
 

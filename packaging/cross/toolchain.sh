@@ -3,7 +3,7 @@
 # a Meson cross file; and below subprojects/ the sources of libsodium and Check. Nothing is installed but Debian's compilers and
 # qemu, and those only when root runs this; no foreign architecture is added, and apt's own state is left alone.
 #
-#     sh packaging/cross/toolchain.sh [--cc gcc|clang] [x86_64|aarch64|armv7|riscv64|mips|mipsel]...
+#     sh packaging/cross/toolchain.sh [--cc gcc|clang] [ARCH]...
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/packaging/cross/targets.sh"
@@ -151,7 +151,7 @@ build_musl() { # ARCH
     apply_patches "$tree" "$sources"/musl_*.debian.tar.*
     leave_out "$tree/src"
     (cd "$tree" && ./configure --target="$triple" --disable-shared --enable-optimize=size --prefix=/ \
-        CC="$triple-gcc" CFLAGS="-fPIE -fstack-protector-strong -fno-asynchronous-unwind-tables" &&
+        CC="$triple-gcc" CFLAGS="$machine_flags -fPIE -fstack-protector-strong -fno-asynchronous-unwind-tables" &&
         make -j "$(getconf _NPROCESSORS_ONLN)" && make install-headers install-libs DESTDIR="$sysroot") \
         >"$work/$1/musl.log" 2>&1 </dev/null || die "musl can't be built for $1: see ${work#"$top/"}/$1/musl.log"
     # Without tables for unwinding: on MIPS lld can't make their addresses relative.
@@ -240,7 +240,8 @@ list() { printf "'%s', " "$@" | sed 's/, $//'; }
 write_cross_file() { # ARCH
     emulator_line='' needs_emulator=false
     if [ -z "$native" ]; then
-        emulator_line="exe_wrapper = '$(find_emulator)'"
+        # shellcheck disable=SC2086 # empty or one word
+        emulator_line="exe_wrapper = [$(list "$(find_emulator)" ${emulator_cpu:+-cpu $emulator_cpu})]"
         needs_emulator=true
     fi
     # GCC's link-time optimization works with GNU ld only.

@@ -106,8 +106,7 @@ static unsigned *at_once;
 static uint8_t log_in(struct admission *admission, unsigned who)
 {
     if (at_once != NULL) {
-        for (__atomic_add_fetch(at_once, 1, __ATOMIC_SEQ_CST);
-             __atomic_load_n(at_once, __ATOMIC_SEQ_CST) < 2;) {
+        for (__sync_add_and_fetch(at_once, 1); __sync_add_and_fetch(at_once, 0) < 2;) {
         }
     }
     const char *full = admission_log_in(admission, 1000 + who / 2, most_of_user, who % 2 == 1);

@@ -20,7 +20,7 @@ static const struct {
     {CPU_AVX2, "AVX2"},
     {CPU_AVX512, "AVX-512"},
     {CPU_AVX512IFMA, "AVX-512 with IFMA"},
-#elif defined(__ARMEL__)
+#elif defined(CPU_MAY_HAVE_NEON)
     {CPU_NEON, "NEON"},
 #endif
 };

@@ -160,7 +160,7 @@ static const struct poly1305_kernel *kernel_of(enum cpu_level level)
 #elif defined(__AARCH64EL__)
     (void)level;
     return &poly1305_neon;
-#elif defined(__ARMEL__)
+#elif defined(CPU_MAY_HAVE_NEON)
     return level == CPU_NEON ? &poly1305_neon : NULL;
 #else
     (void)level;

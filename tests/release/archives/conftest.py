@@ -75,7 +75,8 @@ class Target:
             return [self.daemon, *args]
         script = f"command -v {self.setting('emulator')}-static || command -v {self.setting('emulator')}"
         found = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.strip()
-        return [found, self.daemon, *args]
+        cpu = self.setting("emulator_cpu")
+        return [found, *(["-cpu", cpu] if cpu else []), self.daemon, *args]
 
 
 @pytest.fixture(scope="session", params=ARCHITECTURES)

@@ -10,7 +10,7 @@ PF_X, PF_W, PF_R = 1, 2, 4
 DT_NEEDED, DT_TEXTREL, DT_FLAGS, DT_FLAGS_1 = 1, 22, 30, 0x6ffffffb
 DF_TEXTREL, DF_1_NOW, DF_1_PIE = 4, 1, 0x08000000
 
-MACHINES = {"x86_64": 62, "aarch64": 183, "armv7": 40, "riscv64": 243, "mips": 8, "mipsel": 8}
+MACHINES = {"x86_64": 62, "aarch64": 183, "armv7": 40, "armv6": 40, "armv5": 40, "riscv64": 243, "mips": 8, "mipsel": 8}
 
 
 class Segment:

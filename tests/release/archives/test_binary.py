@@ -14,7 +14,9 @@ import pytest
 from conftest import DEFAULT, TOP
 from machine_code import functions, output_of
 
-LARGEST_PAGE = {"x86_64": 4096, "aarch64": 65536, "armv7": 4096, "riscv64": 4096, "mips": 65536, "mipsel": 65536}
+LARGEST_PAGE = {"x86_64": 4096, "aarch64": 65536, "armv7": 4096, "armv6": 4096, "armv5": 4096, "riscv64": 4096, "mips": 65536,
+                "mipsel": 65536}
+OLD_ARMS = {"armv6": "v6KZ", "armv5": "v5TE"}
 
 
 @pytest.fixture
@@ -107,6 +109,16 @@ def test_needs_no_floating_point_unit(target):
     instructions = re.findall(r"^\s+([\w.]+)", code, re.MULTILINE)
     assert "jalr" in instructions
     assert not [name for name in instructions if re.fullmatch(r"\w+\.[sdw]|[ls][wd]c1|[cm][tf]h?c1|bc1\w*", name)]
+
+
+def test_needs_no_newer_arm(target):
+    """Old boards lack Thumb-2 and NEON, and may lack a floating-point unit: no object in the program, libc's and libgcc's among
+    them, was made for these."""
+    if target.arch not in OLD_ARMS:
+        pytest.skip("not an old ARM")
+    found = dict(re.findall(r"^ *Tag_(\w+): (.*)$", output_of("readelf", "-A", target.daemon), re.MULTILINE))
+    assert (found["CPU_arch"], found["THUMB_ISA_use"]) == (OLD_ARMS[target.arch], "Thumb-1")
+    assert not {"FP_arch", "Advanced_SIMD_arch"} & set(found)
 
 
 def test_has_neither_heap_nor_streams(target):
