@@ -59,3 +59,11 @@ def test_macros(spans, tree):
         if path.startswith("src/") and path.endswith(".h"):
             defined.update(re.findall(r"^(?:#define |    )(\w+)", read(path), re.M))
     assert len(named) > 4 and not named - defined, sorted(named - defined)
+
+
+def test_planted_bugs():
+    """Each planted bug still has its place in the source, and one only."""
+    names = {}
+    exec(read("tests/fuzz/planted_bugs/bugs.py"), names)
+    lost = {name: bug.path for name, bug in names["BUGS"].items() if read(bug.path).count(bug.before) != 1}
+    assert len(names["BUGS"]) > 15 and not lost, lost

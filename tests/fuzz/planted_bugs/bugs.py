@@ -48,7 +48,7 @@ BUGS = {
         "!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) > 0)",
         system="system_account system_three_processes", fuzz="session_process", faults="login"),
     "interrupted": Bug(
-        "a call that is not repeated after EINTR", "src/hostkey/hostkey_make.c",
+        "a call that is not repeated after EINTR", "src/base/base.h",
         "written < 0 && errno == EINTR", "written < 0 && errno == EAGAIN",
         system="system_tools system_host_keys", faults="makekey makekey-empty"),
     "overflow": Bug(
