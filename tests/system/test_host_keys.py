@@ -42,11 +42,13 @@ def test_key_of_openssh(host, folder, as_folder):
 @pytest.mark.parametrize("as_folder", [False, True])
 @pytest.mark.parametrize("fault,word", [
     ("passphrase", "passphrase"), ("rsa", "RSA"), ("cut", ""), ("empty", ""), ("mode", "accessible by"),
-    ("missing", "")])
+    ("missing", ""), ("dangling", "")])
 def test_key_that_can_not_be_used(site, folder, fault, word, as_folder):
     """A key that can't be used is named in one line with the reason, and no connection begins."""
     key = f"{folder}/{NAME}"
-    if fault != "missing":
+    if fault == "dangling":
+        os.symlink("nowhere", key)
+    elif fault != "missing":
         make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "1024"])}.get(fault, ()))
     if fault == "mode":
         os.chmod(key, 0o640)
@@ -237,7 +239,9 @@ def test_import_of_a_descriptor(site, folder):
 def test_nothing_to_import(site, folder, fault):
     """A failed import leaves no key."""
     key = folder + "/mine"
-    if fault != "missing":
+    if fault == "dangling":
+        os.symlink("nowhere", key)
+    elif fault != "missing":
         make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "1024"])}[fault])
     done = run([site.makekey, "-i", key, folder + "/keys"], env=daemon_environment())
     assert done.returncode in (100, 111) and key in done.stderr, done
