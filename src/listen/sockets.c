@@ -78,7 +78,7 @@ static int bind_port(struct listener *listener)
 /* The kernel binds to an interface's index: one that is made anew has another. */
 static bool is_bound(int fd, const char *interface)
 {
-    char name[IF_NAMESIZE];
+    char name[IF_NAMESIZE] = "";
     socklen_t bytes = sizeof(name);
     return getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &bytes) == 0
                ? strcmp(name, interface) == 0
@@ -90,15 +90,22 @@ bool sockets_renew(struct listener *listener)
     struct pollfd *own = &listener->watched[1];
     const char *interface = listener->interface;
     int before = listener->error;
-    if (own->fd >= 0 && (interface == NULL || is_bound(own->fd, interface))) {
+    if (own->fd >= 0) {
+        if (interface == NULL || is_bound(own->fd, interface)) {
+            return false;
+        }
+        listener->deaf = own->fd;
+    }
+    own->fd = bind_port(listener);
+    if (own->fd < 0) {
+        if (listener->error != before) {
+            log_failure(listener, listener->error);
+        }
         return false;
     }
-    close(own->fd);
-    own->fd = bind_port(listener);
-    if (own->fd < 0 && listener->error != before) {
-        log_failure(listener, listener->error);
-    }
-    return own->fd >= 0;
+    close(listener->deaf);
+    listener->deaf = -1;
+    return true;
 }
 
 /* ---- systemd --------------------------------------------------------------------------------- */
@@ -198,6 +205,7 @@ bool sockets_open(struct listener *listener, int *status)
     }
     *status = EXIT_TROUBLE;
     listener->sockets = 1;
+    listener->deaf = -1;
     listener->watched[1] = (struct pollfd){.fd = -1, .events = POLLIN};
     return sockets_renew(listener) || is_late(listener->error);
 }

@@ -537,10 +537,18 @@ class Wire:
     def is_served(self, host="10.9.0.1"):
         """Whether a client gets an echo; a listener that is deaf refuses it."""
         text = f"""import socket
-with socket.create_connection(("{host}", 2222), {PATIENCE_SECONDS}) as client:
+with socket.create_connection(("{host}", 2222), {2 * proc.SLOWNESS}) as client:
     client.sendall(b"hello")
     print(client.recv(16))"""
         return "b'hello'" in run(["nsenter", "-t", str(self.clients.pid), "--net", sys.executable, "-c", text]).stdout
+
+    def port_is_free(self):
+        """Whether another user of the machine can take the port."""
+        text = 'import socket; socket.create_server(("::", 2222), family=socket.AF_INET6, reuse_port=False)'
+        words = ["setpriv", "--reuid=65533", "--clear-groups", sys.executable, "-c", text]
+        done = run(["nsenter", "-t", str(self.listener.pid), "--net", *words])
+        assert done.returncode == 0 or "Address already in use" in done.stderr, done.stderr
+        return done.returncode == 0
 
     def served(self, times, host="10.9.0.1"):
         """Waits until the listener has begun so many times; then a client is served."""
@@ -560,13 +568,15 @@ with socket.create_connection(("{host}", 2222), {PATIENCE_SECONDS}) as client:
 @pytest.mark.parametrize("become", [(), ("setpriv", "--reuid=65534", "--clear-groups")], ids=["root", "user"])
 def test_interface_that_is_made_anew(site, new_log, closing, become):
     """With -i a boot may bring the interface later, and a pppoe connection that comes back is another interface: the
-    listener, as root or not, serves each. Only the interface of this name gets in."""
+    listener, as root or not, serves each, and meanwhile keeps the port from other users. Only the interface of this name
+    gets in."""
     wire = closing(Wire(site, new_log, "-i", "wire0", become=become))
     wire.lay()
     assert "can't listen yet on port 2222 of any address\" path=wire0" in wire.log.text()
     assert wire.served(1)
     wire.cut()
     wire.waits("can't listen yet", 2)
+    assert not wire.port_is_free()
     wire.lay()
     assert wire.served(2)
     # Within a turn, so that it never looks while there is none.
