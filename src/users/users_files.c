@@ -93,15 +93,15 @@ int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t
 
 /*
  * name:hash:changed:min:max:warn:inactive:expires:flag. False if the line is of
- * another user, or ends before the last day: the C library skips it too. A day that is not a number
- * is an error, because it can't be taken to mean "never".
+ * another user, or ends before the last day: the C library skips it too, and -1 is the same as an
+ * empty field there. Another day that is not a number is an error, because it can't be taken to
+ * mean "never".
  */
 static bool read_days(struct account_file *file, struct user_days *days, const char *name)
 {
     char text[ACCOUNT_NUMBER_BYTES];
-    int64_t ignored;
-    int64_t *const fields[] = {&days->changed, &ignored,        &days->most,
-                               &ignored,       &days->inactive, &days->expires};
+    int64_t *const fields[] = {&days->changed,  NULL,          &days->most, NULL,
+                               &days->inactive, &days->expires};
     bool good = true;
     if (!account_file_field_is(file, ':', name) || !account_file_skip(file, 1)) {
         return false;
@@ -111,8 +111,12 @@ static bool read_days(struct account_file *file, struct user_days *days, const c
         if (file->ended) {
             return false;
         }
+        if (fields[i] == NULL) {
+            account_file_skip(file, 1);
+            continue;
+        }
         good = account_file_field(file, ':', text, sizeof(text)) && good;
-        bool given = text[0] != '\0';
+        bool given = text[0] != '\0' && strcmp(text, "-1") != 0;
         good = good && (!given || number_parse(&number, text, strlen(text), INT64_MAX));
         *fields[i] = given ? (int64_t)number : -1;
     }

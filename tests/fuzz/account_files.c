@@ -208,8 +208,10 @@ static bool read_days(struct answer *answer, struct input line, const char *name
     }
     for (size_t i = 2; i < 8; i++) {
         uint64_t day = 0;
-        good = good && (fields[i].left == 0 || read_number(fields[i], INT64_MAX, &day));
-        days[i] = fields[i].left > 0 ? (int64_t)day : -1;
+        bool given = fields[i].left > 0 && !second_is(fields[i], "-1");
+        bool ignored = i == 3 || i == 5;
+        good = good && (!given || ignored || read_number(fields[i], INT64_MAX, &day));
+        days[i] = given ? (int64_t)day : -1;
     }
     answer->result = good ? 1 : -1;
     answer->error = good ? 0 : EINVAL;
