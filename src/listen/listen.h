@@ -76,7 +76,7 @@ struct listener {
     struct clients clients;
     struct rate_limit refusal_lines;
     int error; /* why there is no socket of our own; 0 if there is one */
-    int deaf;  /* its interface is gone; it keeps the port from other users; -1: none */
+    int own;   /* it keeps the port from other users, also while its interface is away; -1: none */
     unsigned sockets;
     struct pollfd watched[1 + LIMIT_LISTEN_SOCKETS]; /* signals, and the sockets */
 };

@@ -90,11 +90,12 @@ bool sockets_renew(struct listener *listener)
     struct pollfd *own = &listener->watched[1];
     const char *interface = listener->interface;
     int before = listener->error;
-    if (own->fd >= 0) {
-        if (interface == NULL || is_bound(own->fd, interface)) {
-            return false;
-        }
-        listener->deaf = own->fd;
+    bool bound = listener->own >= 0 && (interface == NULL || is_bound(listener->own, interface));
+    if (bound) {
+        bool back = own->fd < 0;
+        own->fd = listener->own;
+        listener->error = 0;
+        return back;
     }
     own->fd = bind_port(listener);
     if (own->fd < 0) {
@@ -103,8 +104,8 @@ bool sockets_renew(struct listener *listener)
         }
         return false;
     }
-    close(listener->deaf);
-    listener->deaf = -1;
+    close(listener->own);
+    listener->own = own->fd;
     return true;
 }
 
@@ -196,6 +197,7 @@ bool sockets_open(struct listener *listener, int *status)
     *status = EXIT_USAGE;
     if (listener->from_systemd) {
         bool taken = take_passed(listener);
+        listener->own = listener->watched[1].fd;
         remove_variables();
         return taken;
     }
@@ -205,7 +207,7 @@ bool sockets_open(struct listener *listener, int *status)
     }
     *status = EXIT_TROUBLE;
     listener->sockets = 1;
-    listener->deaf = -1;
+    listener->own = -1;
     listener->watched[1] = (struct pollfd){.fd = -1, .events = POLLIN};
     return sockets_renew(listener) || is_late(listener->error);
 }

@@ -589,6 +589,11 @@ def test_interface_that_is_made_anew(site, new_log, closing, become):
     wire.ip("link", "set", "other0", "up")
     assert proc.wait_until(lambda: not wire.is_served(), PATIENCE_SECONDS)
     assert wire.listener.poll() is None
+    # And gives it back.
+    wire.ip("link", "set", "other0", "down")
+    wire.ip("link", "set", "other0", "name", "wire0")
+    wire.ip("link", "set", "wire0", "up")
+    assert wire.served(4)
 
 
 @pytest.mark.root
