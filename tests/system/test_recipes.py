@@ -468,7 +468,7 @@ def login_on(site, new_log, board):
 @pytest.mark.root
 def test_openwrt_upgrade(site, tmp_path, folder, new_log):
     """Whoever has keys for Dropbear logs in to wrensshd after its first start, and after sysupgrade, which keeps only what the
-    package names: with the same host key, the same keys and the changed settings. Keys that were removed stay so."""
+    package names: with the same host key, the same keys and the changed settings."""
     root, package = folder, str(tmp_path / "package")
     for place in (root, package):
         os.makedirs(place + "/etc/config")
@@ -484,8 +484,8 @@ def test_openwrt_upgrade(site, tmp_path, folder, new_log):
     write(root + "/root/.ssh/authorized_keys", "kept\n")
 
     kept = sorted(kept_by_sysupgrade(root, package))
-    assert kept == ["/etc/config/wrensshd", "/etc/wrensshd/.ed25519.sk", "/etc/wrensshd/ed25519.pk", "/etc/wrensshd/keys/root",
-                    "/root/.ssh/authorized_keys"]
+    assert kept == ["/etc/config/wrensshd", "/etc/wrensshd/.ed25519.sk", "/etc/wrensshd/ed25519.pk", "/etc/wrensshd/keys/.imported",
+                    "/etc/wrensshd/keys/root", "/root/.ssh/authorized_keys"]
     run_or_fail(["tar", "-C", root, "-cf", tmp_path / "kept.tar", *(name[1:] for name in kept)])
     for name in os.listdir(root):
         shutil.rmtree(os.path.join(root, name))
@@ -497,31 +497,55 @@ def test_openwrt_upgrade(site, tmp_path, folder, new_log):
     assert login_on(site, new_log, board) == host_key
     assert Started(site, board.start()).port == "22"
 
-    os.remove(root + "/etc/wrensshd/keys/root")
+
+
+def board_of_dropbear(site, path, root):
+    """A board before the first start of wrensshd, with keys for Dropbear."""
+    os.makedirs(root + "/etc/config")
+    shutil.copy(PACKAGING + "/openwrt/files/wrensshd.config", root + "/etc/config/wrensshd")
+    os.mkdir(root + "/etc/dropbear")
+    write(root + "/etc/dropbear/authorized_keys", site.identity_line + "\n", mode=0o600)
+    return OpenWrt(path, root, site)
+
+
+def logged(calls):
+    return "\n".join(call[-1] for call in calls if call[0] == "logger")
+
+
+@pytest.mark.root
+def test_openwrt_imports_once(site, tmp_path, folder):
+    """An import that was interrupted is done again. After a whole one, keys that were removed stay so: also when the host key
+    is lost, or when sysupgrade has kept no other file of theirs."""
+    board = board_of_dropbear(site, tmp_path, folder)
+    keys = folder + "/etc/wrensshd/keys"
+    os.makedirs(keys + ".new")
+    write(keys + ".new/root", "half", mode=0o600)
     board.start()
-    assert not os.path.exists(root + "/etc/wrensshd/keys/root")
+    assert read_text(keys + "/root") == site.identity_line + "\n"
+    assert sorted(os.listdir(folder + "/etc/wrensshd")) == [".ed25519.sk", "ed25519.pk", "keys"]
+    os.remove(keys + "/root")
+    os.remove(folder + "/etc/wrensshd/ed25519.pk")
+    board.start()
+    assert os.listdir(keys) == [".imported"] and os.path.exists(folder + "/etc/wrensshd/ed25519.pk")
+    assert "/etc/wrensshd/keys/.imported" in kept_by_sysupgrade(folder, str(tmp_path))
 
 
 @pytest.mark.root
 @pytest.mark.skipif(not shutil.which("dropbearconvert"), reason="no dropbearconvert here")
 def test_openwrt_host_key_of_dropbear(site, tmp_path, folder):
     """Clients of Dropbear know the host key, if its own converter is there. A key that can't be read is no obstacle."""
-    os.makedirs(folder + "/etc/config")
-    shutil.copy(PACKAGING + "/openwrt/files/wrensshd.config", folder + "/etc/config/wrensshd")
-    os.mkdir(folder + "/etc/dropbear")
-    board = OpenWrt(tmp_path, folder, site)
+    board = board_of_dropbear(site, tmp_path, folder)
     key = folder + "/etc/dropbear/dropbear_ed25519_host_key"
     made = run(["dropbearkey", "-t", "ed25519", "-f", key])
     board.run("start_service")
     printed = run([site.bin + "/wrensshd-printkey", folder + "/etc/wrensshd"]).stdout
     assert re.search(r"ssh-ed25519 (\S+)", made.stdout)[1] in printed
     assert sorted(os.listdir(folder + "/etc/wrensshd")) == [".ed25519.sk", "ed25519.pk", "keys"]
-    assert os.listdir(folder + "/etc/wrensshd/keys") == []
 
     shutil.rmtree(folder + "/etc/wrensshd")
     write(key, "no key")
     calls = board.run("start_service")
-    assert "can't be imported" in " ".join(next(call for call in calls if call[0] == "logger"))
+    assert "can't be imported" in logged(calls)
     assert sorted(os.listdir(folder + "/etc/wrensshd")) == [".ed25519.sk", "ed25519.pk", "keys"]
 
 

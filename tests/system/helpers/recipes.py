@@ -139,7 +139,7 @@ class OpenWrt:
             text = re.sub(r"^(\w+)=/etc/", rf"\1={root}/etc/", text, flags=re.M)
             text = re.sub(r"/usr/sbin/(wrensshd[-\w]*) (?!-c|-l)", rf"{site.bin}/\1 ", text)
         else:
-            text = re.sub(r"/usr/sbin/wrensshd-(makekey|printkey)", "true", text).replace("|| first_start", "|| exit")
+            text = re.sub(r"/usr/sbin/wrensshd-(makekey|printkey)", "true", text).replace("|| import_keys", "|| true")
         write(self.script, text)
 
     def settings(self):
