@@ -531,6 +531,57 @@ def test_openwrt_imports_once(site, tmp_path, folder):
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("settings, imported, interface", [
+    ("config dropbear\n\toption Port '22'", True, ""),
+    ("config dropbear 'main'\n\toption Interface 'lan guest'", True, "lan"),
+    ("config dropbear\n\toption Interface 'lan'\n\toption DirectInterface 'guest'", True, "guest"),
+    ("config dropbear\n\toption RootLogin '0'", False, ""),
+    ("config dropbear\n\toption enable '0'", False, ""),
+    ("config dropbear\n\toption RunAsUser 'guest'", False, ""),
+    ("config dropbear\n\toption ForceCommand '/bin/reboot'", False, ""),
+    ("config dropbear\n\toption enable '0'\n\nconfig dropbear\n\toption Interface 'lan'", True, "lan"),
+    ("config dropbear\n\toption Interface 'lan'\n\nconfig dropbear\n\toption Interface 'wan'", True, "lan")])
+def test_openwrt_restrictions_of_dropbear(site, tmp_path, folder, settings, imported, interface):
+    """Root's keys open no more for wrensshd than for Dropbear: root stays out if it was, and an interface is taken over into the
+    settings before the listener starts. The log says what was done."""
+    board = board_of_dropbear(site, tmp_path, folder)
+    write(folder + "/etc/config/dropbear", settings + "\n")
+    calls = board.run("start_service")
+    assert os.path.exists(folder + "/etc/wrensshd/keys/root") == imported
+    assert ("root gets the keys" if imported else "root does not get the keys") in logged(calls)
+    command = next(call for call in calls if call[:2] == ["procd_set_param", "command"])
+    assert ("-i" in command) == bool(interface)
+    assert not interface or command[command.index("-i") + 1] == {"lan": "br-lan"}.get(interface, interface)
+
+
+@pytest.mark.root
+def test_openwrt_settings_are_not_written(site, tmp_path, folder):
+    """If the interface can't be written, root gets no keys, and a later start tries again."""
+    board = board_of_dropbear(site, tmp_path, folder)
+    write(folder + "/etc/config/dropbear", "config dropbear\n\toption Interface 'lan'\n")
+    program = board.path + "/uci"
+    text = read_text(program)
+    for verb in ("set", "commit"):
+        write(program, text.replace(f'"{verb} ', '"no '), mode=0o755)
+        assert "can't be imported" in logged(board.run("start_service"))
+        assert not os.path.exists(folder + "/etc/wrensshd/keys")
+    write(program, text, mode=0o755)
+    assert "-i" in board.start()
+    assert os.path.exists(folder + "/etc/wrensshd/keys/root")
+
+
+@pytest.mark.root
+def test_openwrt_interface_of_its_own(site, tmp_path, folder):
+    """The administrator's own interface is not changed for Dropbear's."""
+    board = board_of_dropbear(site, tmp_path, folder)
+    write(board.config, read_text(board.config).replace("interface ''", "interface 'wg0'"))
+    write(folder + "/etc/config/dropbear", "config dropbear\n\toption Interface 'lan'\n")
+    words = board.start()
+    assert words[words.index("-i") + 1] == "wg0"
+    assert os.path.exists(folder + "/etc/wrensshd/keys/root")
+
+
+@pytest.mark.root
 @pytest.mark.skipif(not shutil.which("dropbearconvert"), reason="no dropbearconvert here")
 def test_openwrt_host_key_of_dropbear(site, tmp_path, folder):
     """Clients of Dropbear know the host key, if its own converter is there. A key that can't be read is no obstacle."""

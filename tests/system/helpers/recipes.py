@@ -134,6 +134,15 @@ class OpenWrt:
                   mode=0o755)
         write(os.path.join(self.path, "network.sh"),
               'network_get_device() { unset "$1"; [ "$2" != lan ] || eval "$1=br-lan"; [ "$2" = lan ]; }\n')
+        # Knows no option of wrensshd but the interface.
+        write(os.path.join(self.path, "uci"), f"""#!/bin/sh
+cd {self.path}
+case "$*" in
+"set wrensshd.cfg0.interface="*) echo "${{2##*=}}" >changed ;;
+"commit wrensshd") [ ! -e changed ] || mv changed committed ;;
+*) exit 1 ;;
+esac
+""", mode=0o755)
         text = read_text(PACKAGING + "/openwrt/files/wrensshd.init").replace("/lib/functions/", self.path + "/")
         if root:
             text = re.sub(r"^(\w+)=/etc/", rf"\1={root}/etc/", text, flags=re.M)
@@ -142,28 +151,36 @@ class OpenWrt:
             text = re.sub(r"/usr/sbin/wrensshd-(makekey|printkey)", "true", text).replace("|| import_keys", "|| true")
         write(self.script, text)
 
-    def settings(self):
-        found = {}
-        for kind, name, value in re.findall(r"(option|list) (\w+) '(.*)'", read_text(self.config)):
-            found[name] = f"{found[name]} {value}" if kind == "list" and name in found else value
-        return found
+    def sections(self, package):
+        """The sections of this name in a package's file, each a dict of its options."""
+        path = self.config if package == "wrensshd" else f"{self.root}/etc/config/{package}"
+        text = read_text(path) if os.path.exists(path) else ""
+        for section in re.split(rf"^config {package}\b.*\n", text, flags=re.M)[1:]:
+            found = {}
+            for kind, name, value in re.findall(r"(option|list) (\w+) '(.*)'", section):
+                found[name] = f"{found[name]} {value}" if kind == "list" and name in found else value
+            yield found
 
     def run(self, verb, **settings):
         """Runs a verb with the file's settings, but these; None: the file has none. Returns what it called, a list of words
         each."""
-        cases = "".join(f"{name}) value={shlex.quote(value)} ;;\n"
-                        for name, value in {**self.settings(), **settings}.items() if value is not None)
+        packages = {"wrensshd": [{**section, **settings} for section in self.sections("wrensshd")],
+                    "dropbear": list(self.sections("dropbear"))}
+        cases = "".join(f"{package}.cfg{number}.{name}) value={shlex.quote(value)} ;;\n"
+                        for package, sections in packages.items() for number, section in enumerate(sections)
+                        for name, value in section.items() if value is not None)
+        counts = "".join(f"{package}) count={len(sections)} ;; " for package, sections in packages.items())
         stubs = "".join(f"{name}() {{ note {name} \"$@\"; }}\n" for name in (
             "procd_open_instance", "procd_close_instance", "procd_add_reload_trigger", "procd_add_interface_trigger",
             "procd_add_mdns", "procd_set_param", "stop"))
         done = run(["sh", "-uc", f"""
 note() {{ {{ printf '%s\\037' "$@"; echo; }} >>{self.calls}; }}
 {stubs}
-config_load() {{ [ "$1" = wrensshd ]; }}
-config_foreach() {{ "$1" section; }}
-config_get() {{ case $3 in
+config_load() {{ loaded=$1; committed=$(cat {self.path}/committed 2>/dev/null); case $1 in {counts}esac; }}
+config_foreach() {{ [ "$2" = "$loaded" ]; for each in $(seq 0 $((count - 1))); do "$1" "cfg$each"; done; }}
+config_get() {{ case $loaded.$2.$3 in
 {cases}*) value=${{4:-}} ;;
-esac; eval "$1=\\$value"; }}
+esac; [ "$loaded.$3" != wrensshd.interface ] || value=${{committed:-$value}}; eval "$1=\\$value"; }}
 config_get_bool() {{ config_get "$@"; }}
 . {self.script}
 {verb}"""], env={"PATH": f"{self.path}:{os.environ['PATH']}"})
