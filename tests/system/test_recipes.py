@@ -600,6 +600,36 @@ def test_openwrt_host_key_of_dropbear(site, tmp_path, folder):
     assert sorted(os.listdir(folder + "/etc/wrensshd")) == [".ed25519.sk", "ed25519.pk", "keys"]
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("end", ["exit 0", "exit 1", "kill -TERM $PPID"])
+def test_openwrt_leaves_no_secret(site, tmp_path, folder, end):
+    """Dropbear's host key is converted in memory, and removed there: after a success, a failure and an interruption."""
+    board = board_of_dropbear(site, tmp_path, folder)
+    write(folder + "/etc/dropbear/dropbear_ed25519_host_key", "key")
+    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", board.path + "/made"])
+    write(board.path + "/dropbearconvert", f"""#!/bin/sh
+case $4 in {board.memory}/*) cat {board.path}/made >"$4" ;; esac
+stat -c %a "$4" "${{4%/*}}" >{board.path}/modes
+{end}
+""", mode=0o755)
+    calls = board.run("start_service")
+    assert ("can't be imported" in logged(calls)) == (end != "exit 0")
+    assert words_of(board.path + "/modes") == ["600", "700"]
+    assert os.listdir(board.memory) == []
+    assert sorted(os.listdir(folder + "/etc/wrensshd")) == [".ed25519.sk", "ed25519.pk", "keys"]
+    printed = run([site.bin + "/wrensshd-printkey", folder + "/etc/wrensshd"]).stdout
+    assert (read_text(board.path + "/made.pub").split()[1] in printed) == (end == "exit 0")
+
+
+@pytest.mark.root
+def test_openwrt_without_a_log(site, tmp_path, folder):
+    """A logger that fails does not keep the service from its first start."""
+    board = board_of_dropbear(site, tmp_path, folder)
+    write(board.path + "/logger", "#!/bin/sh\nexit 1\n", mode=0o755)
+    assert board.start()
+    assert os.path.exists(folder + "/etc/wrensshd/keys/root")
+
+
 def test_alpine_paths():
     """The service starts programs where the package has them."""
     text = read_text(PACKAGING + "/alpine/wrensshd.initd")

@@ -128,6 +128,7 @@ class OpenWrt:
     def __init__(self, path, root=None, site=None):
         self.path, self.root = str(path), root
         self.script, self.calls = os.path.join(self.path, "init"), os.path.join(self.path, "calls")
+        self.memory = os.path.join(self.path, "memory")
         self.config = root + "/etc/config/wrensshd" if root else PACKAGING + "/openwrt/files/wrensshd.config"
         for name in ("killall", "logger"):
             write(os.path.join(self.path, name), f"#!/bin/sh\n{{ printf '%s\\037' {name} \"$@\"; echo; }} >>{self.calls}\n",
@@ -143,7 +144,9 @@ case "$*" in
 *) exit 1 ;;
 esac
 """, mode=0o755)
-        text = read_text(PACKAGING + "/openwrt/files/wrensshd.init").replace("/lib/functions/", self.path + "/")
+        os.mkdir(self.memory)
+        text = read_text(PACKAGING + "/openwrt/files/wrensshd.init")
+        text = text.replace("/tmp/", self.memory + "/").replace("/lib/functions/", self.path + "/")
         if root:
             text = re.sub(r"^(\w+)=/etc/", rf"\1={root}/etc/", text, flags=re.M)
             text = re.sub(r"/usr/sbin/(wrensshd[-\w]*) (?!-c|-l)", rf"{site.bin}/\1 ", text)
