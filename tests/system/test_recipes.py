@@ -411,7 +411,7 @@ def test_openwrt_shutdown(tmp_path):
     assert OpenWrt(tmp_path).run("shutdown") == [["stop"], ["killall", "-q", "wrensshd"]]
 
 
-@pytest.mark.parametrize("interface, device", [("", None), ("lan", "br-lan"), ("wg0", "wg0")])
+@pytest.mark.parametrize("interface, device", [("", None), ("lan", "br-lan"), ("wg0", "wg0"), ("lan1", "lan1")])
 def test_openwrt_interface(tmp_path, interface, device):
     """The listener gets the kernel's name of OpenWrt's interface, or a name that only the kernel knows; and a change of the
     network starts the service again."""
@@ -421,6 +421,15 @@ def test_openwrt_interface(tmp_path, interface, device):
     triggers = board.run("service_triggers", interface=interface)
     assert triggers == [["procd_add_reload_trigger", "wrensshd"]] + (
         [["procd_add_interface_trigger", "interface.*", interface, "/etc/init.d/wrensshd", "reload"]] if interface else [])
+
+
+def test_openwrt_interface_is_down(tmp_path):
+    """While OpenWrt's interface has no device, none of the same name is served, and the network's next change starts the service
+    again."""
+    board = OpenWrt(tmp_path)
+    calls = board.run("start_service", interface="wan")
+    assert [call[0] for call in calls] == ["logger"] and "until the interface wan is up" in logged(calls)
+    assert "procd_add_interface_trigger" in [call[0] for call in board.run("service_triggers", interface="wan")]
 
 
 def test_openwrt_settings(tmp_path):

@@ -135,10 +135,12 @@ class OpenWrt:
                   mode=0o755)
         write(os.path.join(self.path, "network.sh"),
               'network_get_device() { unset "$1"; [ "$2" != lan ] || eval "$1=br-lan"; [ "$2" = lan ]; }\n')
-        # Knows no option of wrensshd but the interface.
+        # wan is an interface without a device, lan1 a section for a port. Of wrensshd it knows the option interface only.
         write(os.path.join(self.path, "uci"), f"""#!/bin/sh
 cd {self.path}
 case "$*" in
+"-q get network.wan") echo interface ;;
+"-q get network.lan1") echo device ;;
 "set wrensshd.cfg0.interface="*) echo "${{2##*=}}" >changed ;;
 "commit wrensshd") [ ! -e changed ] || mv changed committed ;;
 *) exit 1 ;;
