@@ -86,12 +86,14 @@ def test_verify(units, name):
 
 
 def test_rescue_units(units):
-    """What the page has for rescue mode makes units that systemd accepts, and connections there wait for nothing."""
+    """What the page has for rescue mode makes units that systemd accepts, and connections there wait for nothing. The socket
+    has the limits of the usual one, so that a stranger can't use up all connections."""
     commands = readme.blocks("packaging/README.md", "### Rescue and emergency mode")[0]
     stub = f'systemctl() {{ [ "$1" != show ] || echo "{units}/wrensshd@.service"; }}\n'
     done = subprocess.run(["sh", "-euc", stub + commands.replace("/etc/systemd/system", units)], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode == 0 and not done.stdout, done.stdout
+    assert lines_of(units, "wrensshd-rescue.socket", "Socket") == lines_of(units, "wrensshd.socket", "Socket")
     for name in ("rescue-ssh.target", "wrensshd-rescue.socket"):
         verify(units, name)
     assert settings(units, "wrensshd-rescue.socket", "Unit")["DefaultDependencies"] == "no"
@@ -223,8 +225,8 @@ def test_no_socket_is_throttled():
     for path in pages:
         with open(path, encoding="utf-8", errors="replace") as file:
             text = file.read()
-        sockets = len(re.findall(r"(?m)^Accept=\w+$|\bAccept = \w+;", text))
+        sockets = len(re.findall(r"(?m)^ *Accept=\w+$|\bAccept = \w+;", text))
         for setting in ("TriggerLimitIntervalSec", "PollLimitIntervalSec"):
-            assert len(re.findall(rf"(?m)^{setting}=0$|\b{setting} = 0;", text)) == sockets, f"{setting} in {path}"
+            assert len(re.findall(rf"(?m)^ *{setting}=0$|\b{setting} = 0;", text)) == sockets, f"{setting} in {path}"
         found += sockets
     assert found >= 5
