@@ -1,5 +1,6 @@
 """packaging/initramfs/README.md's keeper, which unlocks several machines: its files, as the page has them."""
 
+import fcntl
 import os
 import shutil
 import socket
@@ -7,18 +8,24 @@ import subprocess
 
 import pytest
 
+import proc
 import readme
-from daemon import daemon_environment
+from daemon import PATIENCE_SECONDS, daemon_environment
 from site_setup import run_or_fail
 from ssh_keys import make_key, public
+from terminal import Terminal
 from whole_files import read_text, write
 
 HEADING = "## Several machines, unattended"
 # What wrensshd-unlock says. Each machine has a port of its own.
 UNLOCK = """umask 077; cat >{folder}/got.${{SSH_CONNECTION##* }}
-[ "$(cat {folder}/got.${{SSH_CONNECTION##* }})" != wrong ] || {{ echo "Wrong passphrase for root, try again." >&2; exit 1; }}
+case $(cat {folder}/got.${{SSH_CONNECTION##* }}) in
+wrong) echo "Wrong passphrase for root, try again." >&2; exit 1 ;;
+flood) yes | head -c 1000000 ;;
+esac
 echo "Unlocked; the system goes on to boot." >&2
 """
+SHELLS = pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"], ["bash"]], ids=["sh", "busybox", "bash"])
 SSH = '#!/bin/sh\necho "$*" >>{folder}/arguments\nexec {ssh} "$@"\n'
 
 
@@ -28,7 +35,7 @@ class Keeper:
     def __init__(self, site, path):
         self.site, self.path, self.machines = site, path, {}
         os.mkdir(path)
-        line, self.config, self.script = readme.blocks("packaging/initramfs/README.md", HEADING)
+        line, self.config, _, self.script = readme.blocks("packaging/initramfs/README.md", HEADING)
         for name in ("passphrases", "bin"):
             os.mkdir(f"{path}/{name}", 0o700)
         make_key(self.path + "/id_ed25519")
@@ -50,9 +57,9 @@ class Keeper:
         write(self.path + "/known_hosts", read_text(self.path + "/known_hosts") + f"{name}-unlock {known}\n")
         write(f"{self.path}/passphrases/{name}", passphrase, mode=0o600)
 
-    def run(self):
+    def run(self, shell=("sh",)):
         write(self.path + "/ssh_config", self.config)
-        return subprocess.run(["sh", "-c", self.script, "unlock", self.path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        return subprocess.run([*shell, "-c", self.script, "unlock", self.path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True, timeout=120, check=False,
                               env=daemon_environment({"PATH": f"{self.path}/bin:{os.environ['PATH']}"}))
 
@@ -108,3 +115,45 @@ def test_key_of_the_keeper(keeper, serve):
     keeper.site.authorize(keeper.line.replace("127.0.0.1", "192.0.2.250"))
     done = ssh("www")
     assert done.returncode == 255 and "Permission denied" in done.stderr, done
+
+
+def test_flood(keeper, serve):
+    """The log of a machine that says too much is limited, and the end of its ssh still counts."""
+    keeper.add("flood", serve().port, "flood")
+    done = keeper.run()
+    assert done.stdout == "flood: unlocked\n", done
+    assert os.path.getsize(keeper.path + "/log/flood") == 4096
+
+
+def test_name_like_an_option(keeper):
+    """The name of a file is never an option of ssh."""
+    write(f"{keeper.path}/passphrases/-V", "")
+    assert keeper.run().stdout == ""
+    assert "OpenSSH" not in read_text(keeper.path + "/log/-V")
+
+
+@SHELLS
+def test_runs_overlap(keeper, serve, shell):
+    """While an earlier run waits for a machine, the next one leaves it alone, and serves the others."""
+    keeper.add("first", serve().port, "of the first one")
+    keeper.add("second", serve().port, "of the second one")
+    with open(keeper.path + "/passphrases/first", encoding="ascii") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert keeper.run(shell).stdout == "second: unlocked\n"
+        assert keeper.got("first") is None
+    assert sorted(keeper.run(shell).stdout.splitlines()) == ["first: unlocked", "second: unlocked"]
+
+
+@SHELLS
+@pytest.mark.parametrize("end", ["\x04", "\x03"], ids=["Ctrl-D", "Ctrl-C"])
+def test_typing_a_passphrase(tmp_path, shell, end):
+    """What the page has for typing a passphrase makes the folder, shows nothing, and shows typing again at the end."""
+    commands = readme.blocks("packaging/initramfs/README.md", HEADING)[2].replace("/etc/keeper", f"{tmp_path}/keeper")
+    terminal = Terminal([*shell, "-c", f"trap : INT\n{commands}echo over"])
+    assert proc.wait_until(lambda: not terminal.shows_typing(), PATIENCE_SECONDS)
+    terminal.type("secret\n")
+    file = tmp_path / "keeper/passphrases/www"
+    assert proc.wait_until(lambda: file.exists() and file.read_text() == "secret\n", PATIENCE_SECONDS)
+    terminal.type(end)
+    assert "secret" not in terminal.read_until("over") + terminal.read_all() and terminal.shows_typing()
+    assert [path.stat().st_mode & 0o777 for path in (file, file.parent)] == [0o600, 0o700]
