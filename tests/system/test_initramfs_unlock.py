@@ -187,13 +187,35 @@ def test_device_that_never_asks(asking, state, told):
 
 
 @pytest.mark.root
-@pytest.mark.parametrize("tries", [1, 3])
-def test_wrong_line(asking, tries):
-    """A wrong passphrase is reported, also at the last try."""
-    asking.ask("one", "right", tries)
+def test_wrong_line(asking):
+    """A wrong passphrase is reported."""
+    asking.ask("one", "right")
     done = run([asking.script], input="wrong\n")
     assert done.returncode == 1
     assert "Wrong passphrase" in done.stderr and "disk one" in done.stderr and "Unlocked" not in done.stderr
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("text", ["wrong\n", "right\n"])
+def test_device_that_was_given_up(asking, text):
+    """The process that asks ends without a device: after the last try, or because the disk fails. A passphrase that may be
+    right is not called wrong."""
+    asking.ask("one", "right", 1)
+    os.rmdir(asking.folder + "/mapper")
+    done = run([asking.script], input=text)
+    assert done.returncode == 1 and "given up one: a wrong passphrase at the last try, or an error." in done.stderr
+    assert "Wrong passphrase" not in done.stderr and "Unlocked" not in done.stderr
+
+
+@pytest.mark.root
+def test_answer_that_is_not_handed_over(asking):
+    """Nor is one that has not reached the process that asks."""
+    asking.ask("one", "right")
+    program = os.path.join(asking.bin, "reply")
+    write(program, f"#!{asking.bin}/sh\nexit 1\n", mode=0o755)
+    asking.replace(f"reply in {REPLY}", f"reply in {program}")
+    done = run([asking.script], input="right")
+    assert done.returncode == 1 and "could not be handed over" in done.stderr and "Wrong" not in done.stderr, done.stderr
 
 
 @pytest.mark.root

@@ -310,6 +310,24 @@ def test_dracut_wrong_line(asking):
 
 
 @pytest.mark.root
+@pytest.mark.parametrize("fault, words", [
+    ("dry", "could not be tried on rpool/ROOT. Key load error: the pool is suspended."), ("killed", "zfs has given no reason."),
+    ("load", "The passphrase for rpool/ROOT is right, but the boot has not loaded the key.")])
+def test_dracut_trouble(asking, fault, words):
+    """A right passphrase is not called wrong if zfs can't try it, or if the boot does not load the key."""
+    asking.replace("-lt 600 ]; do\n        sleep 0.1\n        turns=$((turns + 1))\n    done\n    ! zfs",
+                   "-lt 10 ]; do\n        sleep 0.1\n        turns=$((turns + 1))\n    done\n    ! zfs")
+    asking.start_hook()
+    write(asking.zfs.folder + "/fault", fault)
+    done = run([asking.script], input="right")
+    assert done.returncode == 1 and words in done.stderr, done.stderr
+    assert "Wrong" not in done.stderr and "Unlocked" not in done.stderr
+    assert asking.zfs.locked() == list(ROOTS)
+    write(asking.zfs.folder + "/fault", "")
+    assert run([asking.script], input="right").returncode == 0
+
+
+@pytest.mark.root
 def test_dracut_terminal(asking):
     """On a terminal, each question is shown, again after a wrong passphrase, and typing is not."""
     asking.start_hook()

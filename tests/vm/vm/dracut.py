@@ -83,7 +83,7 @@ def unlock(place, suite):
     machine = system.boot("tries", initrd, images, luks.UNSAID + " rd.luks.options=tries=1",
                           names=f"rd.luks.name={luks.UUID}=cryptroot")
     done = person.ssh(machine)(input="wrong")
-    place.check(done.returncode == 1 and "Wrong passphrase" in done.stderr, f"the only try: {done}")
+    place.check(done.returncode == 1 and "a wrong passphrase at the last try" in done.stderr, f"the only try: {done}")
     session = person.terminal(machine)
     session.read_until("given up")
     session.read_until("Reboot now?")
