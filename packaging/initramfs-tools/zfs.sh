@@ -34,10 +34,16 @@ end_zfs_question() { # SIGNAL
 }
 
 # Loads the key from standard input, then lets the boot go on. SIGINT makes zfs show again what is typed at the console.
-# plymouth asks up to three times.
+# plymouth asks up to three times. On failure it reports why: the passphrase is wrong only if zfs says so.
 unlock_zfs() {
-    zfs load-key "$root" >/dev/null 2>&1
-    ! zfs_waits_for "$root" || return 1
+    words=$(zfs load-key "$root" 2>&1)
+    if zfs_waits_for "$root"; then
+        case $words in
+        *'Incorrect key'* | *'Invalid hex key'* | *' too short '* | *' too long '*) say "Wrong passphrase for $root, try again." ;;
+        *) say "The passphrase could not be tried on $root. ${words:-zfs has given no reason.}" ;;
+        esac
+        return 1
+    fi
     turns=0
     while [ ! -e $zfs_mounted ] && [ "$(cat $zfs_asked)" = "$root" ] && [ $turns -lt 100 ]; do
         end_zfs_question INT
@@ -52,11 +58,7 @@ ask_for_zfs() {
         printf 'Passphrase for %s: ' "$root" >&2
         IFS= read -r passphrase || return 1
         echo >&2
-        if printf '%s' "$passphrase" | unlock_zfs; then
-            say "Accepted."
-        else
-            say "Wrong passphrase, try again."
-        fi
+        printf '%s' "$passphrase" | unlock_zfs && say "Accepted."
     done
     check_zfs
 }
@@ -64,7 +66,7 @@ ask_for_zfs() {
 # The same passphrase for all. zfs itself cuts a newline from its end.
 give_zfs() {
     while wait_for_zfs; do
-        unlock_zfs <"$key" || { say "Wrong passphrase for $root, try again."; return 1; }
+        unlock_zfs <"$key" || return 1
     done
     check_zfs
 }

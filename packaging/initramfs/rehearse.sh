@@ -1006,7 +1006,7 @@ write_zfs_boot() {
     cat >"$copy$zfs" <<'END'
 #!/bin/sh
 case $1 in
-load-key) read -r word || [ -n "$word" ]; [ "$word" = right ] && : >/run/rehearsed ;;
+load-key) read -r word || [ -n "$word" ]; if [ "$word" = right ]; then : >/run/rehearsed; else echo "Incorrect key"; fi ;;
 get) if [ -e /run/rehearsed ]; then echo available; else echo unavailable; fi; echo prompt ;;
 esac
 END

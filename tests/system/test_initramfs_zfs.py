@@ -198,6 +198,18 @@ def test_wrong(closing, tmp_path, shell, text, words):
 
 
 @SHELLS
+@pytest.mark.parametrize("fault, words", [("load", "Key load error: the pool is suspended."), ("dead", "zfs has given no reason.")])
+def test_trouble(closing, tmp_path, shell, fault, words):
+    """A right passphrase is not called wrong if zfs can't try it."""
+    boot = closing(Boot(tmp_path, shell))
+    boot.ask(CONSOLE)
+    write(boot.zfs.folder + "/fault", fault)
+    done = boot.log_in("right")
+    assert done.returncode == 1 and f"could not be tried on rpool/ROOT. {words}" in done.stderr, done.stderr
+    assert "Wrong" not in done.stderr and boot.zfs.locked() == list(ROOTS)
+
+
+@SHELLS
 def test_terminal(closing, tmp_path, shell):
     """On a terminal, each root is asked for by its name, again after a wrong passphrase, and typing is not shown."""
     boot = closing(Boot(tmp_path, shell))

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Stands for zfs, whose kernel module tests lack. FAKE_ZFS is a folder: `pool` has a line for each file system, with its
 # encryption root or -, and where it is mounted; a file in `loaded` says that a root's key is there. `fault` may say that a
-# key can't be tried ("dry", "killed") or loaded ("load"). The right passphrase is "right"; a newline at its end is cut, as zfs
-# does.
+# key can't be tried ("dry", "killed") or loaded ("load", "dead"). The right passphrase is "right"; a newline at its end is
+# cut, as zfs does.
 loaded() { [ -e "$FAKE_ZFS/loaded/$(echo "$1" | tr / .)" ]; }
 
 value() { # PROPERTY NAME ROOT MOUNTPOINT
@@ -31,7 +31,7 @@ if [ "$command" = load-key ]; then
     read -r line
     echo "load-key $dry $wanted" >>"$FAKE_ZFS/calls"
     case ${dry:-no}:$(cat "$FAKE_ZFS/fault" 2>/dev/null) in
-    yes:killed) kill -9 $$ ;;
+    yes:killed | no:dead) kill -9 $$ ;;
     yes:dry | no:load) echo "Key load error: the pool is suspended." >&2; exit 255 ;;
     esac
     [ "$line" = right ] || { echo "Key load error: Incorrect key provided for '$wanted'." >&2; exit 255; }
