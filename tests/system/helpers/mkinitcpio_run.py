@@ -25,9 +25,11 @@ run_cleanuphook
 echo "cleaned: $(ls /crypto_keyfile.bin 2>&1)"
 """
 
-# Accepts the device's right passphrase, and nothing else.
+# Accepts the device's right passphrase, and nothing else. With /broken it can't read the device.
 CRYPTSETUP = """#!/bin/sh
-[ "$(cat | od -c)" = "$(printf 'right' | od -c)" ] && [ "$1 $2 $3 $4" = "open --type luks --test-passphrase" ]
+[ ! -e /broken ] || exit 4
+[ "$1 $2 $3 $4" = "open --type luks --test-passphrase" ] || exit 1
+[ "$(cat | od -c)" = "$(printf 'right' | od -c)" ] || exit 2
 """
 
 # At first there is no interface; or nobody answers.
@@ -144,6 +146,10 @@ def main(image, daemon, identity, network, kill=""):
     check_network(image, network)
     wrong = login(b"wrong")
     assert wrong.returncode == 1 and b"Wrong passphrase" in wrong.stdout, wrong
+    put(image + "/broken", "")
+    untried = login(b"right")
+    assert untried.returncode == 1 and b"could not be tried" in untried.stdout and b"Wrong" not in untried.stdout, untried
+    os.unlink(image + "/broken")
     held = subprocess.Popen(SSH, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert any(b"Taking" in line for line in iter(held.stdout.readline, b""))
     held.stdin.write(b"half of a passphrase")
