@@ -105,6 +105,7 @@ def test_network(shell, interface, given, said, tmp_path):
 
 # Like that of cryptsetup-initramfs: uses all of its input for one device, and reports the result.
 CRYPTROOT_UNLOCK = """#!/bin/sh
+[ ! -e {folder}/broken ] || {{ cat >/dev/null; echo "Please unlock disk one"; echo "bad password or options?"; exit 1; }}
 for name in one two; do
     [ ! -e {folder}/mapper/$name ] || continue
     readlink /proc/self/fd/0 >>{folder}/taken
@@ -117,6 +118,13 @@ for name in one two; do
     echo "cryptsetup: ERROR: $name: cryptsetup failed, bad password or options?" >&2
     exit 1
 done
+"""
+
+
+# Knows /dev/1, as the line of crypttab for `one` has it.
+TEST_PASSPHRASE = """#!/bin/sh
+[ "$*" = "open --type luks --test-passphrase --key-file=- /dev/1" ] || exit 4
+[ "$(cat; echo .)" = right. ] || exit 2
 """
 
 
@@ -135,6 +143,7 @@ def unlock(tmp_path):
     os.mkdir(folder + "/mapper")
     os.mkfifo(folder + "/fifo")
     put(tmp_path / "cryptroot-unlock", CRYPTROOT_UNLOCK.format(folder=folder))
+    put(tmp_path / "cryptsetup", TEST_PASSPHRASE)
     put(tmp_path / "crypttab", "# name device\none /dev/1\ntwo /dev/2\n")
     common = put(tmp_path / "passphrase.sh", moved("initramfs/passphrase.sh", ("/run/", folder + "/")))
     script = unlock_script(folder, folder, common)
@@ -169,6 +178,17 @@ def test_wrong(unlock, shell, text, words):
     done, open_ones = unlock(shell, text)
     assert done.returncode == 1 and open_ones == []
     assert words in done.stderr and "Unlocked" not in done.stderr
+
+
+@SHELLS
+@pytest.mark.parametrize("source, words", [
+    ("/dev/1", "The passphrase for one is right, but the boot could not open the device, try again."),
+    ("/dev/lacking", "one was not opened: a wrong passphrase, or an error, try again.")])
+def test_trouble(unlock, shell, tmp_path, source, words):
+    """A right passphrase is not called wrong if the boot can't open the device."""
+    put(tmp_path / "broken", "")
+    done, _ = unlock(shell, "right", f"# name device\none {source} none luks\n")
+    assert done.returncode == 1 and words in done.stderr and "Wrong" not in done.stderr, done.stderr
 
 
 @SHELLS
