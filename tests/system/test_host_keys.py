@@ -235,7 +235,7 @@ def test_import_of_a_descriptor(site, folder):
     assert run_or_fail([site.printkey, folder + "/keys"], env=daemon_environment()).splitlines()[0] == public(key)
 
 
-@pytest.mark.parametrize("fault", ["passphrase", "rsa", "missing"])
+@pytest.mark.parametrize("fault", ["passphrase", "rsa", "missing", "dangling"])
 def test_nothing_to_import(site, folder, fault):
     """A failed import leaves no key."""
     key = folder + "/mine"
