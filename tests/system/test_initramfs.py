@@ -762,21 +762,25 @@ def test_dracut_without_a_network(arch, networkd, module, works):
     (True, {"50-unlock.netdev": 0o640, "50-unlock.network": 0o644}), (False, {"50-unlock.network": 0o644})], ids=["WireGuard", "Wi-Fi"])
 def test_dracut_modules_of_the_page(tmp_path, tunnel, files):
     """The modules for WireGuard and Wi-Fi put the files into the image so that systemd-networkd, a user of its own, can read
-    them. The unit for Wi-Fi does not wait for the passphrase."""
+    them, and add drivers that are not loaded. The unit for Wi-Fi does not wait for the passphrase."""
     script = readme.blocks("packaging/initramfs/README.md", "### WireGuard and Wi-Fi, with dracut")[2 if tunnel else 3]
     for name in ("unlock.netdev", "unlock.network", "wpa.conf"):
         write(tmp_path / name, "", mode=0o600)
     image = tmp_path / "image"
     os.makedirs(image / "etc/systemd/system/sysinit.target.wants")
     stubs = (f'inst_simple() {{ mkdir -p "$(dirname "$initdir${{2-$1}}")" && cp -p "{tmp_path}/${{1##*/}}" "$initdir${{2-$1}}"; }}\n'
-             'inst_multiple() { :; }\nchown() { echo "$*"; }\n')
-    done = run(["bash", "-c", stubs + script + "install"], env=daemon_environment({"initdir": str(image)}))
+             'inst_multiple() { :; }\nchown() { echo "$*"; }\ninstmods() { echo "instmods for <$hostonly>: $*"; }\n')
+    done = run(["bash", "-c", stubs + script.replace("card=wlan0", "card=wlp2s0") + "installkernel; install"],
+               env=daemon_environment({"initdir": str(image), "hostonly": "-h"}))
     assert done.returncode == 0 and done.stderr == "" and ("root:systemd-network" in done.stdout) == tunnel, done
+    # In an image for this host, instmods leaves out what is not loaded.
+    assert done.stdout.startswith("instmods for <>: " + ("wireguard\n" if tunnel else "ccm cmac iwlwifi iwlmvm\n")), done
     folder = image / "etc/systemd/network"
     assert {name: os.stat(folder / name).st_mode & 0o777 for name in os.listdir(folder)} == files
     if not tunnel:
         unit = read_text(image / "etc/systemd/system/sysinit.target.wants/unlock-wifi.service")
-        assert "DefaultDependencies=no" in unit and unit.endswith("wpa_supplicant -i wlan0 -c /etc/wrensshd/wpa.conf\n")
+        assert "DefaultDependencies=no" in unit and unit.endswith("wpa_supplicant -i wlp2s0 -c /etc/wrensshd/wpa.conf\n")
+        assert unit.count("=sys-subsystem-net-devices-wlp2s0.device\n") == 2 and "wlan" not in unit
         assert os.stat(image / "etc/wrensshd/wpa.conf").st_mode & 0o777 == 0o600
 
 
