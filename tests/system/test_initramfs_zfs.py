@@ -1,5 +1,5 @@
 """wrensshd-unlock for an encrypted root on ZFS, with a fake zfs, and with scripts that ask as those of zfs-initramfs and
-zfs-dracut do. tests/vm boots the real ones."""
+zfs-dracut do. With WREN_UBUNTU, tests/vm boots Ubuntu's."""
 
 import os
 import shutil
