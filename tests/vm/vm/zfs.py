@@ -19,6 +19,11 @@ OWN = {"initramfs-tools": ("busybox-initramfs", "initramfs-tools", "klibc-utils"
 MODULES = "virtio_pci virtio_blk virtio_net virtio_rng"
 KEYRING = "/usr/share/keyrings/ubuntu-archive-keyring.gpg"  # package ubuntu-keyring
 ROOT, USR = "rpool/ROOT", "rpool/ROOT/real/usr"
+WORDS = {"initramfs-tools": "", "dracut": "systemd.default_timeout_start_sec=900"}
+# At the console, and of a login.
+QUESTIONS = {
+    "initramfs-tools": (f"Enter passphrase for '{ROOT}'", (f"Passphrase for {ROOT}:", f"Passphrase for {USR}:")),
+    "dracut": ("Encrypted ZFS password for", (f"Encrypted ZFS password for {ROOT}/real ", f"Encrypted ZFS password for {USR} "))}
 
 HOOK = """#!/bin/sh
 [ "$1" != prereqs ] || exit 0
@@ -140,3 +145,13 @@ def unlock_on_terminal(place, system, initrd, disk, words, asks, prompts):
     place.check(session.proc.returncode == 0, f"the session's end: {session.proc.returncode}")
     luks.check_nothing_is_left(machine)
     machine.stop()
+
+
+def unlock(place, tool):
+    disk = make_pool(place)
+    system = System(place, tool)
+    initrd = system.make_image("first.img")
+    words = f"root=ZFS={ROOT}/real {luks.STATIC} {WORDS[tool]}"
+    asks, prompts = QUESTIONS[tool]
+    unlock_by_stdin(place, system, initrd, disk, words, asks)
+    unlock_on_terminal(place, system, initrd, disk, words, asks, prompts)
