@@ -31,7 +31,11 @@ while [ $# -gt 0 ]; do
         few="$few $2"
         shift 2
         ;;
-    -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help)
+        sed -n '2,9s/^# \{0,1\}//p' "$0"
+        echo "Architectures: $all_targets, and if they are named $more_targets."
+        exit 0
+        ;;
     -*) die "unknown option: $1" ;;
     *) break ;;
     esac
