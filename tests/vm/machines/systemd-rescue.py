@@ -44,6 +44,7 @@ def make_initrd_without_network(place, system):
 def check_mode(place, ssh, unit, lacks):
     done = ssh(f"systemctl is-active {unit} wrensshd-rescue.socket {lacks} wrensshd.socket")
     place.check(done.stdout.split() == ["active", "active", "inactive", "inactive"], f"another mode than {unit}: {done}")
+    place.check(ssh("test -e /run/nologin").returncode == 0, f"{unit}: no /run/nologin, which the page mentions")
 
 
 def run(place):
