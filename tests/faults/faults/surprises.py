@@ -75,7 +75,7 @@ SURPRISES = [
     Surprise("sftp|jail", r"0\.3\.[12]x", ".*", "kill|error.*", "rights",
              r"^0\.[13] at end: (-fd (pipe|socket)(; )?)+$",
              "The SFTP server has ended before its client, and its pipes are closed."),
-    Surprise("sftp|jail", r"0\.3\.[12]x", "getsockopt", "error.*", "rights", r"^0\.3\.[12]x at \w+: \+fd pipe$",
+    Surprise("sftp|jail", r"0\.3\.[12]x", "[gs]etsockopt", "error.*", "rights", r"^0\.3\.[12]x at \w+: \+fd pipe$",
              "Without its channel to the session process the SFTP server logs to standard error."),
     Surprise("sftp|jail", r"0\.3\.[12]x", "prlimit64|prctl|landlock.*|openat|seccomp", "error.*", "rights",
              r"^0\.3\.[12]x at \w+: .*(Max processes|Max core|NoNewPrivs|Seccomp)",
