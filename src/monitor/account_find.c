@@ -49,7 +49,7 @@ void account_nobody(struct account *account, struct account_groups *groups)
 }
 
 /* An account is closed from the day of its expiry on, in UTC, as usermod(8) says and PAM does. Day
- * 0 has passed. So it is when its password has expired, and the days of inactivity are over. */
+ * 0 has passed. It is also closed when its password has expired and the inactive days are over. */
 static enum account_reason judge_days(const char *user)
 {
     struct user_days days;
