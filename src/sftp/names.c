@@ -55,20 +55,29 @@ static int rename_over(const struct found_name *from, const struct found_name *t
     return renameat(from->directory, from->name, to->directory, to->name);
 }
 
+static bool is_file(const struct found_name *found, const struct stat *file)
+{
+    struct stat status;
+    return fstatat(found->directory, found->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           lease_is_same(&status, file);
+}
+
 static bool is_same_file(const struct found_name *one, const struct found_name *other)
 {
-    struct stat first, second;
-    return fstatat(one->directory, one->name, &first, AT_SYMLINK_NOFOLLOW) == 0 &&
-           fstatat(other->directory, other->name, &second, AT_SYMLINK_NOFOLLOW) == 0 &&
-           lease_is_same(&first, &second);
+    struct stat file;
+    return fstatat(other->directory, other->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+           is_file(one, &file);
 }
 
 /* Removes the old name of a file that has both; if that can't be removed, the new one. Another
  * process may have given either name to another file meanwhile, and a network file system may
- * remove a name and report an error: a name is removed only while both name one file. */
-static int keep_new_name(const struct found_name *from, const struct found_name *to)
+ * remove a name and report an error: a name is removed only while it is the file's. Under FUSE
+ * each name of a file can have a number of its own: there the old one must be as before. */
+static int keep_new_name(const struct found_name *from, const struct found_name *to,
+                         const struct stat *before)
 {
-    int result = is_same_file(from, to) ? unlinkat(from->directory, from->name, 0) : 0;
+    bool is_ours = is_same_file(from, to) || is_file(from, before);
+    int result = is_ours ? unlinkat(from->directory, from->name, 0) : 0;
     int error = errno;
     if (result != 0 && is_same_file(from, to)) {
         unlinkat(to->directory, to->name, 0);
@@ -82,14 +91,17 @@ static int keep_new_name(const struct found_name *from, const struct found_name 
  * that can't have a second link, is renamed after a check that the new name is free. */
 static int rename_new(const struct found_name *from, const struct found_name *to)
 {
-    struct stat status;
+    struct stat before, status;
     int result = (int)syscall(SYS_renameat2, from->directory, from->name, to->directory, to->name,
                               NO_REPLACE);
     if (result == 0 || (errno != EINVAL && errno != ENOSYS)) {
         return result;
     }
+    if (fstatat(from->directory, from->name, &before, AT_SYMLINK_NOFOLLOW) != 0) {
+        return -1;
+    }
     if (linkat(from->directory, from->name, to->directory, to->name, 0) == 0) {
-        return keep_new_name(from, to);
+        return keep_new_name(from, to, &before);
     }
     if (errno != EEXIST && fstatat(to->directory, to->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT ? rename_over(from, to) : -1;

@@ -13,6 +13,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, quote, run
+from sftp_wire import FAILURE, OK
 from site_setup import run_or_fail
 from transfer import MEBIBYTE, keeps, make_tree, needs, same
 from whole_files import read, write
@@ -111,6 +112,18 @@ def test_sshfs_many_open_files(mounted, there):
             assert file.write(b"%d" % number)
         assert len(os.listdir(mounted)) == 900
     assert read(there / "file-899") == b"899"
+
+
+@needs("sshfs")
+def test_rename_in_a_mounted_folder(mounted, there, raw_sftp, site):
+    """RENAME moves a file also where FUSE gives each name of a file a number of its own."""
+    (mounted / "old").write_bytes(b"content")
+    sftp = raw_sftp(mode=site.mode, cwd=str(mounted))
+    assert sftp.rename("old", "new") == OK
+    assert there.names() == ["new"] and read(there / "new") == b"content"
+    (mounted / "old").write_bytes(b"other")
+    assert sftp.rename("old", "new") == FAILURE and there.names() == ["new", "old"]
+    sftp.finish()
 
 
 # ---- mirrors ----------------------------------------------------------------------------------

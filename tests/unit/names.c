@@ -13,6 +13,7 @@
 static char top[SCRATCH_BYTES];
 static const char *replaced; /* by another process, right after linkat() */
 static bool stays;           /* unlinkat() fails for the old name */
+static bool numbered;        /* each name of a file has a number of its own, as under FUSE */
 
 /* In the place of the C library's, for names in the working directory. */
 
@@ -26,7 +27,7 @@ long syscall(long number, ...)
 int linkat(int directory, const char *name, int other, const char *new, int flags)
 {
     ck_assert(directory == AT_FDCWD && other == AT_FDCWD && flags == 0);
-    int result = link(name, new);
+    int result = numbered ? close(creat(new, 0644)) : link(name, new);
     if (result == 0 && replaced != NULL) {
         ck_assert_int_eq(rename("other", replaced), 0);
     }
@@ -52,7 +53,7 @@ static void begin(void)
     ck_assert_int_eq(link("old", "snapshot"), 0);
     ck_assert_int_eq(close(creat("other", 0644)), 0);
     replaced = NULL;
-    stays = false;
+    stays = numbered = false;
 }
 
 UNIT_FIXTURE(begin, NULL);
@@ -76,6 +77,14 @@ TEST(file_moves)
     ino_t file = inode_of("old");
     ck_assert_int_eq(rename_old_to_new(), SFTP_OK);
     ck_assert_uint_eq(inode_of("new"), file);
+    ck_assert_uint_eq(inode_of("old"), 0);
+}
+
+TEST(file_moves_whose_names_have_numbers_of_their_own)
+{
+    numbered = true;
+    ck_assert_int_eq(rename_old_to_new(), SFTP_OK);
+    ck_assert_uint_ne(inode_of("new"), 0);
     ck_assert_uint_eq(inode_of("old"), 0);
 }
 
