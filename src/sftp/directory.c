@@ -157,9 +157,8 @@ _Static_assert(4 + 4 + 4 + LISTING_COLUMNS_BYTES + 4 + 32 <= 24 * ANSWER_BYTES_P
                        LIMIT_SFTP_ANSWER_BYTES / ANSWER_BYTES_PER_ENTRY_BYTE,
                "what one system call reads fits into the answer and into the buffer");
 
-/* Room for this many bytes of entries is worth another system call. A longer entry, which few file
- * systems have, waits for the next request. */
-#define LEAST_ENTRIES_BYTES 512
+/* FUSE asks its file system for a page of entries at least, and drops those that do not fit. */
+#define LEAST_ENTRIES_BYTES 4096
 
 /* Adds the entries, and returns how many names were added. */
 static uint32_t add_names(struct sftp *sftp, int directory, size_t bytes)
