@@ -290,6 +290,15 @@ static void set_keepalive(int fd)
     }
 }
 
+/* True for a launcher's listening socket. At the end of a connection it would be shut down, and the
+ * port be closed for all. */
+static bool is_listening(int fd)
+{
+    int on = 0;
+    socklen_t bytes = sizeof(on);
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &bytes) == 0 && on != 0;
+}
+
 static int daemon_main(char **argv, const struct stat files[static STANDARD_DESCRIPTORS])
 {
     static struct options options;
@@ -325,6 +334,11 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
     set_mask();
     static struct peer peer;
     peer_learn(&peer, STDIN_FILENO);
+    if (!peer.has_ip && is_listening(STDIN_FILENO)) {
+        log_trouble("descriptor 0 is a listening socket, not a connection", NULL,
+                    "let the launcher accept: Accept=yes, nowait");
+        return EXIT_USAGE;
+    }
     log_peer(peer.address, peer.port);
     if (peer.tcp) {
         set_keepalive(STDIN_FILENO);

@@ -260,3 +260,19 @@ def test_terminal_instead_of_a_connection(site):
     os.close(master)
     os.close(slave)
     assert done.returncode == 100 and b"wrensshd-listen 2222" in done.stderr
+
+
+@pytest.mark.parametrize("family", ["tcp", "unix"])
+def test_listening_socket_instead_of_a_connection(site, mode, tmp_path, family):
+    """systemd passes its listening socket with Accept=no, and when it restarts a connection's service; inetd does with
+    "wait". The daemon says what is wrong, and does not shut the port for everybody."""
+    with socket.socket(socket.AF_INET if family == "tcp" else socket.AF_UNIX) as listener:
+        listener.bind(("127.0.0.1", 0) if family == "tcp" else str(tmp_path / "listener"))
+        listener.listen()
+        done = subprocess.run([site.daemon, *site.daemon_args(), site.keydir(mode)], stdin=listener, stdout=listener,
+                              stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, check=False, env=daemon_environment(),
+                              **site.become(mode))
+        assert done.returncode == 100 and b"descriptor 0 is a listening socket" in done.stderr, done
+        with socket.socket(listener.family) as client:
+            client.connect(listener.getsockname())
+            listener.accept()[0].close()
