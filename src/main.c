@@ -156,7 +156,8 @@ static void serve(const struct options *options, const struct banner *banner,
     /* Not static: each function would contain its address, which makes the program larger. */
     struct connection *connection = memory_beside_data(sizeof(*connection));
     if (connection == NULL) {
-        _exit(trouble("no memory for the connection"));
+        trouble("no memory for the connection");
+        _exit(EXIT_FAILURE); /* not ENTROPY_EXIT, which means another trouble */
     }
     const struct net_options needed = {.verbosity = options->verbosity,
                                        .no_sntrup = options->no_sntrup,

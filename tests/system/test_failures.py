@@ -45,6 +45,20 @@ def test_out_of_descriptors(client, mode, files, terminal):
     finish(again)
 
 
+@pytest.mark.sandbox
+def test_out_of_memory(site):
+    """A launcher's limit that leaves no room for the connection is named, and nothing else is blamed, as the source of
+    random numbers once was."""
+    for most in range(100_000, 8_000_000, 50_000):  # below, the program can't start; above, it can serve
+        done = run(["prlimit", f"--data={most}", site.daemon, *site.daemon_args(), site.keydir(site.mode)],
+                   env=daemon_environment())
+        if 'what="no memory for the connection"' in done.stderr:
+            assert done.returncode == 111
+            assert 'reason="network process exited with status 1 and gave no reason"' in done.stderr, done.stderr
+            return
+    raise AssertionError("no limit was too low")
+
+
 def count_processes(uid):
     """Counts zombies, too."""
     return sum(1 for pid in os.listdir("/proc") if pid.isdigit()
