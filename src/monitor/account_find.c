@@ -101,7 +101,7 @@ static enum account_reason look_up(struct account *account, const char *user)
         return ACCOUNT_UNKNOWN;
     }
     if (found < 0 && errno != ENAMETOOLONG) {
-        return ACCOUNT_NO_LOOKUP;
+        return errno == ENOTUNIQ ? ACCOUNT_OTHER_NAME : ACCOUNT_NO_LOOKUP;
     }
     if (found < 0 || !copy_text(account->user, sizeof(account->user), user)) {
         return ACCOUNT_LONG_PATH;
@@ -162,6 +162,9 @@ enum account_reason account_find(struct account *account, struct account_groups 
     if (reason == ACCOUNT_GOOD && (options->groups[0] != NULL || geteuid() == 0)) {
         find_groups(groups, account);
         groups->has_reserve = is_member(groups, options->reserve_group);
+        reason = groups->count >= 0        ? ACCOUNT_GOOD
+                 : groups->error == ERANGE ? ACCOUNT_MANY_GROUPS
+                                           : ACCOUNT_NO_LOOKUP;
     }
     bool is_allowed = reason != ACCOUNT_GOOD || options->groups[0] == NULL;
     for (size_t i = 0; i < LIMIT_ALLOWED_GROUPS; i++) {

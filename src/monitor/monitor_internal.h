@@ -29,6 +29,8 @@
            "choose a plain name")                                                                  \
     REASON(UNKNOWN, "unknown user", "check the name, or: useradd -m -s /bin/sh ")                  \
     REASON(NO_LOOKUP, "account could not be looked up", "repair /etc/shadow or the name service")  \
+    REASON(OTHER_NAME, "a name service has another name for this user", "getent passwd ")          \
+    REASON(MANY_GROUPS, "user is in too many groups", "see LIMITS in wrensshd(8)")                 \
     REASON(LONG_PATH, "home directory or shell has too long a path",                               \
            "shorten them: usermod -d, -s")                                                         \
     REASON(OTHER_USER, "not the user this server runs as", "run it as root")                       \

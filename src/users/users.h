@@ -53,7 +53,8 @@ struct user {
 bool users_leave_descriptors(void);
 
 /* Finds the user with exactly this name. Returns 1; 0 if there is none; or -1 with errno if the
- * lookup failed. ENAMETOOLONG: the path of the home or the shell is too long. */
+ * lookup failed. ENAMETOOLONG: the path of the home or the shell is too long. ENOTUNIQ: a name
+ * service knows the user by another name. */
 int users_find(struct user *user, const char *name);
 
 /* Calls visit() with the name of each user that the system lists; a name service may list fewer

@@ -45,10 +45,14 @@ int users_find(struct user *user, const char *name)
     if (entry == NULL) {
         return absent_or_failed(errno);
     }
+    if (entry->pw_uid == NO_ID || entry->pw_gid == NO_ID) {
+        return 0;
+    }
     /* Some name services accept several spellings of a name: rules apply to the one that they
      * return. */
-    if (strcmp(entry->pw_name, name) != 0 || entry->pw_uid == NO_ID || entry->pw_gid == NO_ID) {
-        return 0;
+    if (strcmp(entry->pw_name, name) != 0) {
+        errno = ENOTUNIQ;
+        return -1;
     }
     user->uid = entry->pw_uid;
     user->gid = entry->pw_gid;

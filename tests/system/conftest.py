@@ -295,6 +295,18 @@ def without(site):
     return lambda names: [program, names]
 
 
+@pytest.fixture
+def library(site):
+    """library(text): a library to preload, made of this C source."""
+    def make(text):
+        path = os.path.join(site.folder("preloaded"), "preloaded.so")
+        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-o", path, "-"], input=text.encode(), check=True)
+        if b"getgrouplist" not in subprocess.run(["nm", "-D", site.daemon], stdout=subprocess.PIPE, check=True).stdout:
+            pytest.skip("this program has no name services")
+        return path
+    return make
+
+
 @pytest.fixture(params=["root", "user"])
 def mode(request, site):
     """Both ways to be started: as root, and as the ordinary user that is served."""

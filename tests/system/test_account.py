@@ -121,6 +121,34 @@ def test_group(attempt, someone):
         assert answer == REFUSED and "group" in event["reason"]
 
 
+OTHER_NAME = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pwd.h>
+#include <stdio.h>
+struct passwd *getpwnam(const char *name)
+{
+    static char longer[99];
+    struct passwd *found = ((struct passwd * (*)(const char *))dlsym(RTLD_NEXT, "getpwnam"))(name);
+    snprintf(longer, sizeof(longer), "%s@ad", name);
+    if (found) { found->pw_name = longer; }
+    return found;
+}
+"""
+GROUPS = "#include <errno.h>\nint getgrouplist(const char *name, unsigned group, unsigned *all, int *count) {{ {} return -1; }}"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("text, reason", [
+    (OTHER_NAME, "a name service has another name for this user"),
+    (GROUPS.format("*count = 1025;"), "user is in too many groups"),
+    (GROUPS.format("errno = EIO;"), "account could not be looked up")], ids=["name", "too many groups", "no groups"])
+def test_answers_of_a_name_service(attempt, library, site, text, reason):
+    """A directory may call the user by a longer name, or have more groups than fit. The log says so, not that there is no
+    such user."""
+    _, answer, event = attempt(site.user.pw_name, started={"env": {"LD_PRELOAD": library(text)}})
+    assert answer == REFUSED and event["reason"] == reason
+
+
 @pytest.mark.root
 @pytest.mark.parametrize("pattern", ["%u", "%h", "relative"])
 def test_authorized_keys_elsewhere(attempt, someone, site, pattern):

@@ -239,6 +239,8 @@ OF_ACCOUNTS = {
     "unknown user": "check the name, or: useradd -m -s /bin/sh {user}",
     "account could not be looked up": "repair /etc/shadow or the name service",
     "name is too long or holds characters that are not allowed": "choose a plain name",
+    "a name service has another name for this user": "getent passwd {user}",
+    "user is in too many groups": "see LIMITS in wrensshd(8)",
     "home directory or shell has too long a path": "shorten them: usermod -d, -s",
     "not the user this server runs as": "run it as root",
     "shell is missing or not executable": "usermod -s /bin/sh {user}",

@@ -94,18 +94,6 @@ def test_names_that_are_odd(accounts, key):
     assert accounts.check() == (ALL, "a login could work", {"alice": GOOD})
 
 
-@pytest.fixture
-def library(site):
-    """library(text): a library to preload, made of this C source."""
-    def make(text):
-        path = os.path.join(site.folder("preloaded"), "preloaded.so")
-        subprocess.run(["cc", "-shared", "-fPIC", "-x", "c", "-o", path, "-"], input=text.encode(), check=True)
-        if b"getgrouplist" not in subprocess.run(["nm", "-D", site.daemon], stdout=subprocess.PIPE, check=True).stdout:
-            pytest.skip("this program has no name services")
-        return path
-    return make
-
-
 STUCK = """#include <string.h>
 #include <unistd.h>
 int getgrouplist(const char *name, unsigned group, unsigned *groups, int *count)
