@@ -53,7 +53,7 @@ static struct flock lock_of(short type, size_t count, size_t offset)
 bool table_lock(int fd, size_t count, size_t offset)
 {
     struct flock lock = lock_of(F_WRLCK, count, offset);
-    return fcntl(fd, F_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+    return fcntl(fd, F_SETLK, &lock) == 0 || errno != EAGAIN;
 }
 
 void table_unlock(int fd, size_t count, size_t offset)

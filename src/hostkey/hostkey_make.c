@@ -167,8 +167,8 @@ static int lock_directory(int directory)
         if (fd < 0) {
             return -1;
         }
-        /* Network file systems that can't lock are served unlocked. */
-        if (flock(fd, LOCK_EX) != 0 && errno != ENOLCK && errno != EOPNOTSUPP) {
+        /* Network file systems and kernels that can't lock are served unlocked. */
+        if (flock(fd, LOCK_EX) != 0 && errno != ENOLCK && errno != EOPNOTSUPP && errno != ENOSYS) {
             close(fd);
             return -1;
         }

@@ -60,6 +60,16 @@ def test_login_and_command(site, serve, without, mode, names):
     assert done.returncode == 0 and re.search(r"^\d+ \d+", done.stdout), (done.stdout, done.stderr)
 
 
+def test_no_file_locks(site, serve, without, mode, tmp_path):
+    """A kernel without CONFIG_FILE_LOCKING answers F_SETLK as if another process had the lock. All connections are served,
+    and a host key is made."""
+    ssh = OpenSSH(site, serve(mode=mode, prefix=without("locks")).port)
+    for _ in range(3):
+        ssh.works()
+    done = run([*without("locks"), site.makekey, str(tmp_path / "keys")], env=daemon_environment())
+    assert done.returncode == 0 and sorted(os.listdir(tmp_path / "keys")) == [".ed25519.sk", "ed25519.pk"], done
+
+
 def test_sftp(site, serve, without):
     """The SFTP server starts without execveat(), by its descriptor's name in /proc."""
     ssh = OpenSSH(site, serve(prefix=without("execveat")).port)

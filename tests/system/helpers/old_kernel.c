@@ -7,14 +7,18 @@
  *
  * With a '!' behind it a call is answered with EPERM, as containers' filters do.
  *
+ * "locks" is a kernel without CONFIG_FILE_LOCKING, whose fcntl() has other errors.
+ *
  * "early" is a kernel that has no random numbers yet: getrandom() waits, or says EAGAIN.
  *
  * The filter holds for all that the program starts.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +41,7 @@ static const struct {
     {"setresgid", SYS_setresgid},
     {"capset", SYS_capset},
     {"keyctl", SYS_keyctl},
+    {"flock", SYS_flock},
     {"signalfd4", SYS_signalfd4},
 #ifdef SYS_signalfd
     {"signalfd", SYS_signalfd},
@@ -107,13 +112,13 @@ static void leave_out_call(const char *name)
     die("is not a call that I know", name);
 }
 
-/* The low half of the first argument; all that run this are little-endian. */
-static void leave_out_option(unsigned call, const char *number, unsigned error)
+/* The low half of an argument; all that run this are little-endian. */
+static void leave_out_option(unsigned call, size_t argument, unsigned number, unsigned error)
 {
     load(offsetof(struct seccomp_data, nr));
     add(BPF_JMP | BPF_JEQ | BPF_K, call, 3);
-    load(offsetof(struct seccomp_data, args[0]));
-    add(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)strtoul(number, NULL, 10), 1);
+    load(offsetof(struct seccomp_data, args[0]) + argument * sizeof(uint64_t));
+    add(BPF_JMP | BPF_JEQ | BPF_K, number, 1);
     answer(error);
 }
 
@@ -164,9 +169,13 @@ int main(int argc, char **argv)
         if (strcmp(name, "early") == 0) {
             let_random_numbers_wait();
         } else if (strncmp(name, "prctl=", 6) == 0) {
-            leave_out_option(SYS_prctl, name + 6, EINVAL);
+            leave_out_option(SYS_prctl, 0, (unsigned)atoi(name + 6), EINVAL);
         } else if (strncmp(name, "socket=", 7) == 0) {
-            leave_out_option(SYS_socket, name + 7, EAFNOSUPPORT);
+            leave_out_option(SYS_socket, 0, (unsigned)atoi(name + 7), EAFNOSUPPORT);
+        } else if (strcmp(name, "locks") == 0) {
+            leave_out_option(SYS_fcntl, 1, F_SETLK, EACCES);
+            leave_out_option(SYS_fcntl, 1, F_GETLK, EINVAL);
+            leave_out_call("flock");
         } else {
             leave_out_call(name);
         }
