@@ -47,10 +47,14 @@ static bool check_sandbox(const struct options *options, const struct identity *
         return false;
     }
     waitpid(child, &status, 0);
-    bool good = monitor_judge_layers(reason, options, geteuid() == 0,
-                                     WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0, true);
+    bool as_root = geteuid() == 0;
+    uint32_t layers = WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0;
+    bool good = monitor_judge_layers(reason, options, as_root, layers, true);
     if (!good) {
-        log_advised(reason, NULL, NULL, "use a kernel or container that has them, or -B");
+        log_advised(reason, NULL, NULL,
+                    as_root && (layers & SANDBOX_UID) == 0
+                        ? "let it become another user, or start it as an ordinary user"
+                        : "use a kernel or container that has them, or -B");
     }
     return good;
 }

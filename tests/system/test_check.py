@@ -233,6 +233,20 @@ def test_kernel_without_a_layer(check, without):
     assert report.status == COULD and "landlock" not in report.one("connection")["layers"]
 
 
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.parametrize("launch", [["setpriv", "--bounding-set=-setuid"], ["unshare", "--user", "--map-root-user"]],
+                         ids=["no right", "one user"])
+def test_container_without_other_users(check, launch):
+    """-B is no remedy where root can't become another user: it serves nobody there."""
+    if run([*launch, "true"]).returncode != 0:
+        pytest.skip(f"{launch[0]} is not allowed here")
+    for flags in ([], ["-B"]):
+        report = check(*flags, user=None, launch=launch)
+        assert report.status == COULD_NOT and "uid" in report.one("trouble")["what"]
+        assert report.remedies == ["let it become another user, or start it as an ordinary user"]
+
+
 # ---- the account ------------------------------------------------------------------------------
 
 OF_ACCOUNTS = {
