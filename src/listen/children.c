@@ -46,6 +46,7 @@ __attribute__((noreturn)) static void run_program(char **program, int connection
                                                   const struct sockaddr_in6 *client)
 {
     name_client(client);
+    setsid(); /* ^C, a hang-up or a supervisor's signal to the group ends the listener alone */
     signals_hand_on();
     if (dup2(connection, STDIN_FILENO) >= 0 && dup2(connection, STDOUT_FILENO) >= 0) {
         close(connection);

@@ -423,6 +423,19 @@ def test_without_k_sessions_go_on(listen):
     assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in children), PATIENCE_SECONDS)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM])
+def test_signals_for_the_process_group(listen, number):
+    """A terminal's ^C or hang-up, and supervisors that signal the whole group, leave sessions alone, too."""
+    listener = listen(prepare=os.setsid)
+    with listener.connect() as client:
+        assert echoes(client)
+        children = proc.children(listener.proc.pid)
+        os.killpg(listener.proc.pid, number)
+        assert listener.proc.wait(PATIENCE_SECONDS) == 0
+        assert echoes(client)
+    assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in children), PATIENCE_SECONDS)
+
+
 @pytest.mark.parametrize("args, words", [
     ([], "no port or no program"),
     (["22"], "no port or no program"),
