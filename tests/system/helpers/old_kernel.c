@@ -42,6 +42,10 @@ static const struct {
     {"capset", SYS_capset},
     {"keyctl", SYS_keyctl},
     {"flock", SYS_flock},
+    {"madvise", SYS_madvise},
+    {"setitimer", SYS_setitimer},
+    {"sysinfo", SYS_sysinfo},
+    {"timer_create", SYS_timer_create},
     {"signalfd4", SYS_signalfd4},
 #ifdef SYS_signalfd
     {"signalfd", SYS_signalfd},
