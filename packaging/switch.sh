@@ -15,6 +15,7 @@ kept=/var/lib/wrensshd-switch # what --undo needs
 now=/run/systemd/system/wrensshd.socket.d/zz-switching.conf
 lasting=/etc/systemd/system/wrensshd.socket.d/10-switch.conf
 openssh=/etc/ssh
+system=/etc
 tinyssh=/etc/tinyssh
 dropbear=/etc/dropbear
 defaults=/etc/default/wrensshd
@@ -328,35 +329,27 @@ choose_ports()
 
 # ---- what wrensshd will do -------------------------------------------------------------------------------------------
 
-# The words of the unit's command, one on each line, as systemd would read them.
-unit_words()
+# The words of the unit's command, one on each line, as systemd would read them. The variable is one of the file.
+unit_words() # UNIT FILE VARIABLE
 {
-    flags=$(sed -n 's/^WRENSSHD_FLAGS=//p' "$defaults" 2>/dev/null | tail -n 1 | sed "s/^\"\(.*\)\"\$/\1/; s/^'\(.*\)'\$/\1/")
-    systemctl cat wrensshd@.service 2>/dev/null | awk -v "flags=$flags" '
+    flags=$(sed -n "s/^$3=//p" "$2" 2>/dev/null | tail -n 1 | sed "s/^\"\(.*\)\"\$/\1/; s/^'\(.*\)'\$/\1/")
+    systemctl cat "$1" 2>/dev/null | awk -v "flags=$flags" -v "variable=$3" '
         { line = line $0 }
         /\\$/ { sub(/\\$/, " ", line); next }
         line ~ /^ExecStart=/ { command = line; sub(/^ExecStart=[-@:+!]*/, "", command) }
         { line = "" }
         END {
             gsub(/%%/, "%", command)
-            place = match(command, /\$(WRENSSHD_FLAGS|\{WRENSSHD_FLAGS\})/)
+            place = match(command, "[$](" variable "|[{]" variable "[}])")
             if (place) command = substr(command, 1, place - 1) flags substr(command, place + RLENGTH)
             print command
         }' | xargs -n 1 printf '%s\n'
 }
 
-# Sets program, keydir and patterns (of the files with keys). The flags go to two files: `flags` has a word on each line,
-# `parsed` a letter with its value.
-read_unit()
+# The flags among the words of the input, each as a letter with its value.
+parse() # LETTERS that take a value
 {
-    unit_words >"$here/words" 2>"$here/trouble" || fail "the command of wrensshd@.service can't be read: $(cat "$here/trouble")"
-    program=$(head -n 1 "$here/words")
-    keydir=$(tail -n 1 "$here/words")
-    { [ -x "$program" ] && [ "$keydir" != "$program" ]; } ||
-        fail "wrensshd@.service has no usable command: systemctl cat wrensshd@.service"
-    sed -e 1d -e '$d' "$here/words" | sed '${/^--$/d;}' >"$here/flags"
-    takes=$("$program" --help 2>&1 | sed '/^$/q' | grep -o -e '-[A-Za-z] [a-z]' | cut -c 2 | tr -d '\n')
-    awk -v "takes=$takes" '
+    awk -v "takes=$1" '
         letter { print letter, $0; letter = ""; next }
         /^-./ {
             for (i = 2; i <= length($0); i++) {
@@ -369,7 +362,22 @@ read_unit()
                 print letter
             }
             letter = ""
-        }' "$here/flags" >"$here/parsed"
+        }'
+}
+
+# Sets program, keydir and patterns (of the files with keys). The flags go to two files: `flags` has a word on each line,
+# `parsed` a letter with its value.
+read_unit()
+{
+    unit_words wrensshd@.service "$defaults" WRENSSHD_FLAGS >"$here/words" 2>"$here/trouble" ||
+        fail "the command of wrensshd@.service can't be read: $(cat "$here/trouble")"
+    program=$(head -n 1 "$here/words")
+    keydir=$(tail -n 1 "$here/words")
+    { [ -x "$program" ] && [ "$keydir" != "$program" ]; } ||
+        fail "wrensshd@.service has no usable command: systemctl cat wrensshd@.service"
+    sed -e 1d -e '$d' "$here/words" | sed '${/^--$/d;}' >"$here/flags"
+    takes=$("$program" --help 2>&1 | sed '/^$/q' | grep -o -e '-[A-Za-z] [a-z]' | cut -c 2 | tr -d '\n')
+    parse "$takes" <"$here/flags" >"$here/parsed"
     patterns=$(values_of a | grep -v '^credential:')
     patterns=${patterns:-.ssh/authorized_keys}
     # The last one of these counts.
@@ -405,18 +413,45 @@ host_key_files()
     done
 }
 
-# What wrensshd-makekey -i can read of the old server's.
+# The command of TinySSH or Dropbear: its words, and its flags as parse() writes them.
+read_old_command()
+{
+    case $kind:$old in
+    OpenSSH:*) return ;;
+    TinySSH:*) set -- tinysshd@.service tinysshd TINYSSHDOPTS ex ;;
+    *.socket) set -- dropbear@.service dropbear DROPBEAR_EXTRA_ARGS bcDGIKlMpPrTW ;;
+    *) set -- dropbear.service dropbear DROPBEAR_EXTRA_ARGS bcDGIKlMpPrTW ;;
+    esac
+    unit_words "$1" "$system/default/$2" "$3" >"$here/old-words" 2>/dev/null
+    parse "$4" <"$here/old-words" >"$here/old-flags"
+}
+old_values() { sed -n "s/^$1 //p" "$here/old-flags"; } # LETTER
+
+# What wrensshd-makekey -i can read of the keys that the old server serves with: clients know no other one.
 old_keys()
 {
     case $kind in
-    OpenSSH) { sshd_says hostkey; echo "$openssh/ssh_host_ed25519_key"; } | awk '!seen[$0]++' ;;
-    TinySSH) echo "$tinyssh/sshkeydir" ;;
+    OpenSSH)
+        case ,$(sshd_says hostkeyalgorithms), in
+        ,, | *,ssh-ed25519,*) sshd_says hostkey | grep . || echo "$openssh/ssh_host_ed25519_key" ;;
+        esac ;;
+    TinySSH) sed -n '$s/^\//\//p' "$here/old-words" | grep . || echo "$tinyssh/sshkeydir" ;;
     Dropbear)
-        [ -e "$dropbear/dropbear_ed25519_host_key" ] || return
-        rm -f "$here/converted"
-        dropbearconvert dropbear openssh "$dropbear/dropbear_ed25519_host_key" "$here/converted" >/dev/null 2>&1
-        echo "$here/converted" ;;
+        for file in $(old_values r | grep . || echo "$dropbear/dropbear_ed25519_host_key"); do
+            rm -f "$here/converted"
+            dropbearconvert dropbear openssh "$file" "$here/converted" >/dev/null 2>&1
+            [ -z "$(public_key "$here/converted")" ] || { echo "$here/converted"; return; }
+        done ;;
     esac
+}
+# A client that trusts an authority knows no key. By the link it sees the certificate that OpenSSH's next renewal writes.
+link_certificate()
+{
+    for file in $(sshd_says hostcertificate); do
+        if [ -e "$keydir/ed25519.pk" ] && grep -qs '^ssh-ed25519-cert-v01@openssh.com ' "$file"; then
+            ln -s "$file" "$keydir/ed25519-cert.pub" 2>/dev/null && result "ok: its certificate is $file, by a link in $keydir"
+        fi
+    done
 }
 public_key() { "${program%/*}/wrensshd-printkey" "$1" 2>/dev/null | head -n 1 | cut -d ' ' -f 1,2; }
 
@@ -434,6 +469,7 @@ import_key()
         if [ "$(public_key "$keydir")" = "$public" ]; then
             rm -f "$here/converted"
             result "ok: $keydir has it already, clients see no warning"
+            link_certificate
             return
         fi
         "${program%/*}/wrensshd-makekey" -i "$key" "$keydir" >"$here/said" 2>&1
@@ -444,6 +480,7 @@ $keydir has another host key, with which clients would warn. Move it away:
     mkdir -p $keydir/old && mv$(host_key_files) $keydir/old
 or keep it with -k"
         result "ok: imported from $key, clients see no warning"
+        link_certificate
         return
     done
     rm -f "$here/converted"
@@ -553,17 +590,34 @@ elsewhere() # USER HOME
     done
 }
 
-# What sshd_config forbids or adds, and wrensshd would not.
+# What the old server forbids or adds, and wrensshd would not.
 check_settings()
 {
-    [ "$kind" = OpenSSH ] || return
-    step "sshd_config, which wrensshd does not read"
     before=$found
+    case $kind in
+    OpenSSH)
+        step "sshd_config, which wrensshd does not read"
+        check_sshd_config
+        check_match
+        check_pam
+        check_wrappers ;;
+    *)
+        step "Flags of $kind, which wrensshd does not read"
+        check_old_flags ;;
+    esac
+    [ $found != "$before" ] || result "ok: nothing that matters"
+}
+
+page=COMING-FROM-OPENSSH.md
+counterpart() { [ "$1" = - ] || printf ' flag -%s %s, or' "$1" "$where"; } # LETTER
+
+check_sshd_config()
+{
     while read -r setting harmless letter; do
         value=$(sshd_says "$setting" | tr '\n' ' ' | sed 's/ $//')
         case $value in '' | "$harmless") continue ;; esac
         [ "$letter" = - ] || ! has_flag "$letter" || continue
-        trouble "$setting $value:$([ "$letter" = - ] || echo " flag -$letter $where, or") see COMING-FROM-OPENSSH.md"
+        trouble "$setting $value:$(counterpart "$letter") see $page"
     done <<'END'
 allowgroups none g
 allowusers none -
@@ -571,6 +625,9 @@ denygroups none -
 denyusers none -
 forcecommand none e
 chrootdirectory none -
+permittty yes -
+banner none b
+permituserenvironment no E
 trustedusercakeys none c
 revokedkeys none R
 authorizedkeyscommand none a
@@ -578,20 +635,84 @@ authorizedprincipalsfile none a
 authorizedprincipalscommand none a
 pubkeyauthentication yes -
 pubkeyauthoptions none -
+gssapiauthentication no -
+hostbasedauthentication no -
 END
     # One of its words is enough for a login: a list of methods.
     methods=$(sshd_says authenticationmethods)
     case " $methods " in
     '  ' | ' any ' | *' publickey '*) ;;
-    *) trouble "authenticationmethods $methods: wrensshd asks for a key alone, see COMING-FROM-OPENSSH.md" ;;
+    *) trouble "authenticationmethods $methods: wrensshd asks for a key alone, see $page" ;;
     esac
     case $(sshd_says permitrootlogin) in
     no) has_flag r || trouble "permitrootlogin no: flag -r $where" ;;
-    forced-commands-only) trouble "permitrootlogin forced-commands-only: see COMING-FROM-OPENSSH.md" ;;
+    forced-commands-only) trouble "permitrootlogin forced-commands-only: see $page" ;;
     esac
-    ! grep -Eiqs '^[[:space:]]*Match[[:space:]]' "$openssh/sshd_config" "$openssh"/sshd_config.d/*.conf ||
-        trouble "Match: see COMING-FROM-OPENSSH.md"
-    [ $found != "$before" ] || result "ok: nothing that matters"
+    # Other programs, and flags such as -R, which makes it read-only.
+    sshd_says subsystem | grep -Ev '^sftp (internal-sftp|[^ ]*/sftp-server)$' >"$here/subsystems"
+    while IFS= read -r value; do
+        has_flag x || trouble "subsystem $value:$(counterpart x) see $page"
+    done <"$here/subsystems"
+}
+
+# The files of the configuration: names of included ones are relative to its folder, and may be patterns.
+config_files() # FILE...
+{
+    for file; do
+        [ ! -f "$file" ] || printf '%s\n' "$file"
+        # shellcheck disable=SC2046 # a list of words
+        (config_files $(sed -nE 's/^[[:space:]]*[Ii][Nn][Cc][Ll][Uu][Dd][Ee][[:space:]=]+//p' "$file" 2>/dev/null | tr -d \"))
+    done
+}
+check_match()
+{
+    (cd "$openssh" && config_files "$openssh/sshd_config") | while IFS= read -r file; do
+        ! (cd "$openssh" && grep -Eiq '^[[:space:]]*Match[[:space:]=]' "$file") || printf '%s\n' "$file"
+    done >"$here/matches"
+    while IFS= read -r file <&3; do
+        trouble "Match in $file: see $page"
+    done 3<"$here/matches"
+}
+
+# Rules for accounts, which hold for logins with a key, too. The modules that are left out refuse what wrensshd refuses.
+check_pam()
+{
+    [ "$(sshd_says usepam)" = yes ] || return 0
+    sed -nE 's/^[[:space:]]*-?account[[:space:]]+(\[[^]]*\]|[a-z]+)[[:space:]]+([^[:space:]]*\/)?([a-z0-9_]+)\.so.*/\3/p' \
+        "$system/pam.d/sshd" "$system/pam.d/common-account" 2>/dev/null |
+        grep -Evx 'pam_(unix|nologin|permit|deny|localuser|faillock)' | sort -u >"$here/modules"
+    while IFS= read -r module <&3; do
+        trouble "PAM's module $module may refuse accounts; wrensshd does not ask it: see $page"
+    done 3<"$here/modules"
+}
+
+# Debian's sshd reads these files of the TCP wrappers.
+check_wrappers()
+{
+    for file in "$system/hosts.deny" "$system/hosts.allow"; do
+        case $file in *.allow) more='.*:[[:space:]]*(deny|twist|spawn)' ;; *) more='' ;; esac
+        ! grep -Eiqs "^([^#:]*[[:space:],])?(sshd|ALL)([[:space:],@][^:]*)?:$more" "$file" ||
+            trouble "$file refuses addresses; wrensshd does not read it: see $page"
+    done
+}
+
+check_old_flags()
+{
+    while read -r server letter ours; do
+        if [ "$server" = "$kind" ] && grep -Eq "^$letter( |\$)" "$here/old-flags" && { [ "$ours" = - ] || ! has_flag "$ours"; }; then
+            value=$(old_values "$letter" | tr '\n' ' ')
+            trouble "flag -$letter${value:+ ${value% }}:$(counterpart "$ours") see packaging/README.md"
+        fi
+    done <<'END'
+Dropbear w r
+Dropbear G g
+Dropbear c e
+Dropbear D a
+Dropbear b b
+Dropbear t -
+TinySSH e e
+TinySSH x x
+END
 }
 
 # ---- waiting for a login ---------------------------------------------------------------------------------------------
@@ -890,6 +1011,7 @@ resume
 { cp "$0" "$here/switch.sh.new" && mv "$here/switch.sh.new" "$here/switch.sh"; } || fail "$here can't be written"
 check_old
 read_unit
+read_old_command
 import_key
 check_settings
 check_users

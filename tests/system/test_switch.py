@@ -19,7 +19,7 @@ pytestmark = pytest.mark.slow
 SCRIPT = PACKAGING + "/switch.sh"
 OLD, NEW = "ssh.service", "wrensshd.socket"
 PLACES = (("here=/run", "here={}/run"), ("kept=/var/lib", "kept={}/lib"), ("now=/run", "now={}/run"), ("lasting=/etc", "lasting={}/etc"),
-          ("openssh=/etc", "openssh={}/etc"), ("tinyssh=/etc", "tinyssh={}/etc"), ("dropbear=/etc", "dropbear={}/etc"),
+          ("openssh=/etc", "openssh={}/etc"), ("system=/etc", "system={}/etc"), ("tinyssh=/etc", "tinyssh={}/etc"), ("dropbear=/etc", "dropbear={}/etc"),
           ("defaults=/etc", "defaults={}/etc"), ("uptime=/proc", "uptime={}"), ("booted=/run", "booted={}/run"),
           ("mkdir -p /run/sshd", "mkdir -p {}/run/sshd"))
 
@@ -74,7 +74,7 @@ show)
         esac | sed 's/^[0-9]*$/[::]:&/; s/$/ (Stream)/' ;;
     DropInPaths) cat drop-ins 2>/dev/null ;;
     esac ;;
-cat) [ ! -e no_units ] || exit 1; cat unit ;;
+cat) [ ! -e no_units ] || exit 1; case $1 in wrensshd*) cat unit ;; *) cat "unit.$1" 2>/dev/null ;; esac ;;
 esac
 exit $status
 """
@@ -569,6 +569,85 @@ def test_harmless_settings(host, methods):
                               f"authorizedprincipalsfile none\nauthenticationmethods {methods}\n")
     done = host.switch()
     assert done.returncode == 0 and "ok: nothing that matters" in done.stdout, done.stdout + done.stderr
+
+
+DROPBEAR = 'ExecStart=/usr/sbin/dropbear -EF -p "$DROPBEAR_PORT" $DROPBEAR_EXTRA_ARGS\n'
+TINYSSH = "ExecStart=/usr/sbin/tinysshd ${TINYSSHDOPTS} -- ETC/tinyssh/sshkeydir\n"
+INCLUDE = {"etc/ssh/sshd_config": "include more/*.conf\n", "etc/ssh/more/1.conf": 'Include "ETC/last"\n', "etc/last": "match=User bob\n"}
+PAM = {"sshd_config": "usepam yes\n", "etc/pam.d/common-account": "account [success=1 default=ignore] pam_unix.so\naccount required pam_permit.so\n"}
+
+
+@pytest.mark.parametrize("unit, files, words", [
+    (OLD, {"sshd_config": "permittty no\n"}, "permittty no: see"),
+    (OLD, {"sshd_config": "banner /etc/issue.net\n"}, "banner /etc/issue.net:"),
+    (OLD, {"sshd_config": "subsystem sftp internal-sftp -R\n"}, "subsystem sftp internal-sftp -R:"),
+    (OLD, {"sshd_config": "subsystem netconf /usr/bin/netconf\n"}, "subsystem netconf /usr/bin/netconf:"),
+    (OLD, {"sshd_config": "gssapiauthentication yes\n"}, "gssapiauthentication yes: see"),
+    (OLD, INCLUDE, "Match in ETC/last: see"),
+    (OLD, {**PAM, "etc/pam.d/sshd": "# account required pam_time.so\naccount  required  pam_access.so\n"}, "PAM's module pam_access may"),
+    (OLD, {**PAM, "etc/pam.d/sshd": "-account [default=bad success=ok] /lib/security/pam_sss.so\n"}, "PAM's module pam_sss may"),
+    (OLD, {"etc/hosts.deny": "sshd: ALL EXCEPT 192.0.2.\n"}, "ETC/hosts.deny refuses addresses"),
+    (OLD, {"etc/hosts.deny": "vsftpd, ALL : ALL\n"}, "ETC/hosts.deny refuses addresses"),
+    (OLD, {"etc/hosts.allow": "sshd: [2001:db8::]/32 : deny\n"}, "ETC/hosts.allow refuses addresses"),
+    ("dropbear.service", {"unit.dropbear.service": DROPBEAR, "etc/default/dropbear": 'DROPBEAR_EXTRA_ARGS="-sw -I 9"\n'}, "flag -w: flag -r"),
+    ("dropbear.socket", {"unit.dropbear@.service": "ExecStart=dropbear -i -Gstaff\n"}, "flag -G staff: flag -g"),
+    ("dropbear.service", {"unit.dropbear.service": "ExecStart=dropbear -c '/bin/menu -x'\n"}, "flag -c /bin/menu -x: flag -e"),
+    ("tinysshd.socket", {"unit.tinysshd@.service": TINYSSH, "etc/default/tinysshd": 'TINYSSHDOPTS="-v"\n'}, None),
+    ("tinysshd.socket", {"unit.tinysshd@.service": TINYSSH.replace("--", "-e /bin/menu --")}, "flag -e /bin/menu: flag -e"),
+    (OLD, {**PAM, "etc/pam.d/sshd": "@include common-account\naccount required pam_nologin.so\n", "etc/hosts.deny": "# ALL: ALL\nvsftpd: ALL\n",
+           "etc/hosts.allow": "sshd: 192.0.2.\n", "etc/ssh/sshd_config": "# Match User bob\nInclude missing/*.conf\n",
+           "sshd_config": "usepam yes\npermittty yes\nbanner none\nsubsystem sftp /usr/lib/openssh/sftp-server\n"}, None),
+    ("dropbear.service", {"unit.dropbear.service": DROPBEAR, "etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=-s\n"}, None)])
+def test_lost_restrictions(tmp_path, unit, files, words):
+    """What else the old server refuses or adds, by included files, PAM, TCP wrappers or its flags, is named before the swap."""
+    host = Host(tmp_path / "host", "[::]:22" if "socket" in unit else "0.0.0.0:22 [::]:22", unit)
+    write(host.path("bin/dropbearconvert"), '#!/bin/sh\ncp "$3" "$4"\n', mode=0o755)
+    keys = {"etc/tinyssh/sshkeydir": "AAAAtiny", "etc/dropbear/dropbear_ed25519_host_key": "AAAAdrop"}
+    for name, text in {**keys, **files}.items():
+        os.makedirs(os.path.dirname(host.path(name)), exist_ok=True)
+        host.write(name, text.replace("ETC", host.path("etc")))
+    done = host.switch()
+    if words is None:
+        assert done.returncode == 0 and "ok: nothing that matters" in done.stdout, done.stdout + done.stderr
+    else:
+        assert done.returncode == 1 and words.replace("ETC", host.path("etc")) in done.stdout, done.stdout + done.stderr
+        assert "1 of the lines above" in done.stderr
+        host.assert_old()
+
+
+@pytest.mark.parametrize("unit, files, key", [
+    (OLD, {"sshd_config": "hostkey ETC/ssh/rsa\n", "etc/ssh/rsa": ""}, None),
+    (OLD, {"sshd_config": "hostkeyalgorithms rsa-sha2-512,ecdsa-sha2-nistp256\n"}, None),
+    (OLD, {"sshd_config": "hostkeyalgorithms rsa-sha2-512,ssh-ed25519\nhostkey ETC/ssh/own\n", "etc/ssh/own": "AAAAown"}, "AAAAown"),
+    ("dropbear.service", {"unit.dropbear.service": "ExecStart=dropbear -r ETC/rsa -rETC/own\n", "etc/own": "AAAAown"}, "AAAAown"),
+    ("dropbear.service", {"unit.dropbear.service": "ExecStart=dropbear -r ETC/rsa\n"}, None),
+    ("tinysshd.socket", {"unit.tinysshd@.service": "ExecStart=tinysshd ETC/own\n", "etc/own": "AAAAown"}, "AAAAown")])
+def test_host_keys_that_are_served(tmp_path, unit, files, key):
+    """A key that lies there and that the old server does not serve with is no key that clients know."""
+    host = Host(tmp_path / "host", "[::]:22" if "socket" in unit else "0.0.0.0:22 [::]:22", unit)
+    write(host.path("bin/dropbearconvert"), '#!/bin/sh\n[ ! -e "$3" ] || cp "$3" "$4"\n', mode=0o755)
+    write(host.path("bin/wrensshd-printkey"), PRINTKEY.replace("-e", "-s"), mode=0o755)
+    keys = {"etc/tinyssh/sshkeydir": "AAAAtiny", "etc/dropbear/dropbear_ed25519_host_key": "AAAAdrop"}
+    for name, text in {**keys, **files}.items():
+        os.makedirs(os.path.dirname(host.path(name)), exist_ok=True)
+        host.write(name, text.replace("ETC", host.path("etc")))
+    done = host.switch()
+    if key is None:
+        assert done.returncode == 1 and "has no ed25519 host key that can be read" in done.stderr, done.stdout + done.stderr
+        host.assert_old()
+    else:
+        assert done.returncode == 0 and read_text(host.path("etc/wrensshd/key")) == key, done.stdout + done.stderr
+
+
+def test_host_certificate(host):
+    """A client that trusts an authority knows no key: the certificate comes along, and stays the file that is renewed."""
+    certificate = host.path("etc/ssh/ssh_host_ed25519_key-cert.pub")
+    host.write("sshd_config", f"hostcertificate {host.path('etc/ssh/rsa-cert.pub')}\nhostcertificate {certificate}\n")
+    write(certificate, "ssh-ed25519-cert-v01@openssh.com AAAA\n")
+    write(host.path("bin/wrensshd-makekey"), MAKEKEY.format() + ': >"$keydir/ed25519.pk"\n', mode=0o755)
+    done = host.switch()
+    assert done.returncode == 0 and f"its certificate is {certificate}" in done.stdout, done.stdout + done.stderr
+    assert os.readlink(host.path("etc/wrensshd/ed25519-cert.pub")) == certificate
 
 
 def test_no_systemd(host):
