@@ -8,6 +8,7 @@
 #include <sodium.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 
@@ -230,6 +231,25 @@ static int monitor(struct monitor_setup *setup, const int sessions[2])
     return monitor_run(setup);
 }
 
+/* Sets TCP keepalive. If the kernel refuses, the system's times apply. Without slots no number of
+ * connections has a limit. */
+static void set_keepalive(int fd, size_t slots)
+{
+    const int probes = slots > 0 ? (int)MIN(slots, LIMIT_KEEPALIVE_PROBES) : LIMIT_KEEPALIVE_PROBES;
+    const struct {
+        int level, option, value;
+    } settings[] = {
+        {IPPROTO_TCP, TCP_KEEPIDLE, LIMIT_KEEPALIVE_IDLE_SECONDS},
+        {IPPROTO_TCP, TCP_KEEPINTVL, LIMIT_KEEPALIVE_INTERVAL_SECONDS},
+        {IPPROTO_TCP, TCP_KEEPCNT, probes},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+    };
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        setsockopt(fd, settings[i].level, settings[i].option, &settings[i].value,
+                   sizeof(settings[i].value));
+    }
+}
+
 /* Forks the network process, and becomes the monitor. */
 static int fork_processes(const struct options *options, const struct peer *peer)
 {
@@ -248,6 +268,9 @@ static int fork_processes(const struct options *options, const struct peer *peer
     oom_raise(&oom, NULL_DESCRIPTOR + 1);
     if (!admission_enter(&admission, peer)) {
         return 0;
+    }
+    if (peer->tcp) {
+        set_keepalive(STDIN_FILENO, admission.limit);
     }
     launcher_environment_wipe(); /* admission needs XDG_RUNTIME_DIR */
     options_banner(&banner, options);
@@ -272,23 +295,6 @@ static int fork_processes(const struct options *options, const struct peer *peer
                                   .network = network};
     /* Not exit(): there are no handlers to run, and it would only touch each library's memory. */
     _exit(monitor(&setup, sessions));
-}
-
-/* Sets TCP keepalive. If the kernel refuses, the system's times apply. */
-static void set_keepalive(int fd)
-{
-    static const struct {
-        int level, option, value;
-    } settings[] = {
-        {IPPROTO_TCP, TCP_KEEPIDLE, LIMIT_KEEPALIVE_IDLE_SECONDS},
-        {IPPROTO_TCP, TCP_KEEPINTVL, LIMIT_KEEPALIVE_INTERVAL_SECONDS},
-        {IPPROTO_TCP, TCP_KEEPCNT, LIMIT_KEEPALIVE_PROBES},
-        {SOL_SOCKET, SO_KEEPALIVE, 1},
-    };
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
-        setsockopt(fd, settings[i].level, settings[i].option, &settings[i].value,
-                   sizeof(settings[i].value));
-    }
 }
 
 /* True for a launcher's listening socket. At the end of a connection it would be shut down, and the
@@ -341,9 +347,6 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
         return EXIT_USAGE;
     }
     log_peer(peer.address, peer.port);
-    if (peer.tcp) {
-        set_keepalive(STDIN_FILENO);
-    }
     if (!make_connection_nonblocking(files)) {
         return trouble("the connection can't be made non-blocking");
     }

@@ -244,13 +244,15 @@
  * keys the connection ends: a sequence number never wraps. */
 #define LIMIT_KEY_PACKETS (1U << 31)
 
-/* TCP keepalive: after ten minutes of silence, not the system's two hours, TCP asks whether the
- * client is still there. A laptop may sleep for some minutes; a dead connection ends within a
- * quarter of an hour. Data that is not acknowledged ends a connection after the same time, by the
- * system's tcp_retries2, so TCP_USER_TIMEOUT is not set. */
+/* TCP keepalive: after ten minutes of silence TCP asks whether the client is still there, each
+ * minute, as often as the host has slots but at most so often. A laptop that sleeps for less than
+ * two hours keeps its connection, as with the system's own times. On a board, where a user may have
+ * 9 connections, a dead one must not hold its place for so long: there it ends after 18 minutes.
+ * Data that is not acknowledged ends a connection after a quarter of an hour, by the system's
+ * tcp_retries2, so TCP_USER_TIMEOUT is not set. */
 #define LIMIT_KEEPALIVE_IDLE_SECONDS     600
 #define LIMIT_KEEPALIVE_INTERVAL_SECONDS 60
-#define LIMIT_KEEPALIVE_PROBES           5
+#define LIMIT_KEEPALIVE_PROBES           120
 
 /* Keepalives of -k that a client may leave unanswered: as many as with OpenSSH. */
 #define LIMIT_KEEPALIVES 3
