@@ -106,9 +106,12 @@ def test_relay(namespace, tmp_path):
     """The machine dials home again and again, logs the relay's address, and the relay sees neither a user's name nor output."""
     machine, relay, config = readme.blocks(PAGE, "## A machine behind NAT that dials home")
     log = namespace.path("relay.log")
-    here = machine.replace("relay.example", "127.0.0.1").replace("sleep 5", "sleep 0.1").replace(" -l ", " ")
+    here = machine.replace("relay.example", "127.0.0.1").replace("sleep 5", "sleep 0.1").replace("=5", "=0.1").replace(" -l ", " ")
     noted = open(namespace.path("log"), "wb")  # pylint: disable=consider-using-with
     assert "socat TCP-LISTEN" in relay
+    # Of a relay where nobody waits, the machine's log has nothing, however often it is asked.
+    early = namespace("sh", "-c", f"timeout 1 sh -c '{here.replace(chr(39), chr(34))}' 2>&1")
+    assert early.stdout == "", early
     started = [namespace.start("sh", "-c", relay.replace("socat ", "socat -v "), stderr=open(log, "wb")),
                namespace.start("sh", "-c", here, stderr=noted)]
     proxy = proxy_of(config).replace("ssh relay.example ", "")
