@@ -252,6 +252,20 @@ def test_units(guest):
     assert guest("systemctl", "is-active", "wrensshd-listen.socket").stdout == "active\n", "the service brings its socket"
 
 
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", ["wrensshd.socket", "wrensshd-listen.socket"])
+def test_a_user_who_floods_the_journal(guest, unit):
+    """journald limits the lines of a unit, to 10,000 in half a minute. The lines that a user writes do not hide the logins of
+    others: all sessions are in one unit with wrensshd-listen.socket."""
+    guest.types(f"systemctl start {unit}")
+    guest.types("ssh 127.0.0.1 'seq 60000 | systemd-cat -t flood; sleep 1'", user="ann")
+    guest.types("ssh 127.0.0.1 id", user="ann")
+    assert proc.wait_until(lambda: guest.journal("-t", "wrensshd").count("event=login ") == 2, PATIENCE_SECONDS), guest.journal("-n", "5")
+    assert guest.journal("-t", "wrensshd").count("event=end ") >= 1
+
+
 # Plays a machine's network: it ends at shutdown after all that comes after network.target, and notes who is left then.
 NETWORK = """[Unit]
 Before=network.target

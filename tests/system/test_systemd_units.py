@@ -129,7 +129,7 @@ def test_a_connection_is_not_restricted(units):
     """The units that connections run in have no restrictions: users' programs would have them, too."""
     assert set(settings(units, "wrensshd@.service", "Service")) <= ALLOWED
     assert set(settings(units, "wrensshd-listen.service", "Service")) <= ALLOWED | {
-        "Restart", "RestartSec", "SyslogIdentifier", "Slice", "TasksMax"}
+        "Restart", "RestartSec", "SyslogIdentifier", "LogRateLimitIntervalSec", "Slice", "TasksMax"}
     assert settings(units, "wrensshd-listen.service", "Service")["TasksMax"] == "infinity"
 
 
