@@ -110,19 +110,21 @@ static bool is_plain(char byte)
     return is_alphanumeric(byte) || (byte != '\0' && strchr("-_./:@+,%", byte) != NULL);
 }
 
-/* Writes one byte as it is shown and returns its length, 1 or 4. */
-static size_t escape(char shown[static 4], unsigned char byte)
+#define SHOWN_BYTES 6
+
+/* Writes one byte as it is shown and returns its length, 1 or 6. Readers of logfmt, such as Loki's,
+ * know the escapes of JSON, which has no shorter one. */
+static size_t escape(char shown[static SHOWN_BYTES], unsigned char byte)
 {
     static const char digits[] = "0123456789abcdef";
     if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\') {
         shown[0] = (char)byte;
         return 1;
     }
-    shown[0] = '\\';
-    shown[1] = 'x';
-    shown[2] = digits[byte >> 4];
-    shown[3] = digits[byte & 15];
-    return 4;
+    memcpy(shown, "\\u00", 4);
+    shown[4] = digits[byte >> 4];
+    shown[5] = digits[byte & 15];
+    return SHOWN_BYTES;
 }
 
 void log_bytes(struct log_line *line, const char *key, const void *value, size_t value_bytes)
@@ -139,7 +141,7 @@ void log_bytes(struct log_line *line, const char *key, const void *value, size_t
     size_t cut = used; /* here "..." would fit */
     field[0] = '"';
     for (size_t i = 0; i < value_bytes; i++) {
-        char shown[4];
+        char shown[SHOWN_BYTES];
         size_t count = escape(shown, bytes[i]);
         if (used + count > end) {
             memcpy(field + cut, "...", 3);

@@ -10,7 +10,7 @@
  *
  * writes `wrensshd[812]: event=login user=bob line=3`. A value is quoted if it is empty or holds
  * anything but letters, digits and plain punctuation. Quotes, backslashes and all bytes outside
- * printable ASCII become \xNN: no value can forge a line or control a terminal.
+ * printable ASCII become \u00NN: no value can forge a line or control a terminal.
  *
  * If the reader of the log has stopped, a line waits up to LIMIT_LOG_WAIT_MS and is then lost.
  * Until a line has been written again, later lines do not wait. Each process counts the lines that

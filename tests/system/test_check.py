@@ -589,7 +589,7 @@ OF_LINES = {
     ("{other}", DAMAGED, None), ("garbage", NO_TYPE, None), ('command="true {key}', NO_TYPE, None),
     ("no-pty, {key}", "a blank after a comma ends the options", None),
     ("no-pty, no-X11-forwarding {key}", "a blank after a comma ends the options", None),
-    ("x" * 20000, TOO_LONG, None), ("x\x1b[2J {key}", "option is unknown", r"x\x1b[2J")])
+    ("x" * 20000, TOO_LONG, None), ("x\x1b[2J {key}", "option is unknown", r"x\u001b[2J")])
 def test_line_that_does_not_count(lines, site, line, reason, option):
     """Each line that lets nobody in has its number and the reason; empty lines and comments are left out. No text of the
     file controls the terminal."""

@@ -94,14 +94,14 @@ static const struct {
     {"", " k=\"\""},
     {"two words", " k=\"two words\""},
     {"a=b", " k=\"a=b\""},
-    {"say \"hi\"", " k=\"say \\x22hi\\x22\""},
-    {"back\\slash", " k=\"back\\x5cslash\""},
+    {"say \"hi\"", " k=\"say \\u0022hi\\u0022\""},
+    {"back\\slash", " k=\"back\\u005cslash\""},
     {"x\nwrensshd[1]: event=login verdict=accepted",
-     " k=\"x\\x0awrensshd[1]: event=login verdict=accepted\""},
-    {"\x1b[2J\x07", " k=\"\\x1b[2J\\x07\""},
-    {"caf\xc3\xa9", " k=\"caf\\xc3\\xa9\""},
+     " k=\"x\\u000awrensshd[1]: event=login verdict=accepted\""},
+    {"\x1b[2J\x07", " k=\"\\u001b[2J\\u0007\""},
+    {"caf\xc3\xa9", " k=\"caf\\u00c3\\u00a9\""},
     {"%n%s", " k=%n%s"},
-    {"\x7f\r\t", " k=\"\\x7f\\x0d\\x09\""},
+    {"\x7f\r\t", " k=\"\\u007f\\u000d\\u0009\""},
 };
 
 TEST_EACH(values_are_escaped, COUNT_OF(shown))
@@ -111,7 +111,7 @@ TEST_EACH(values_are_escaped, COUNT_OF(shown))
 
 TEST(a_nul_does_not_end_a_value)
 {
-    ck_assert_str_eq(field("k", "a\0b", 3), " k=\"a\\x00b\"");
+    ck_assert_str_eq(field("k", "a\0b", 3), " k=\"a\\u0000b\"");
 }
 
 TEST(every_byte_comes_out_printable)
@@ -137,7 +137,7 @@ TEST(long_values_are_cut_and_leave_room)
     log_text(&line, "reason", "unknown user");
     log_end(&line, LOG_EVENT);
     size_t count = capture_end(out, sizeof(out));
-    assert_contains(out, "\\x01...\" type=\"\\x01");
+    assert_contains(out, "\\u0001...\" type=\"\\u0001");
     assert_contains(out, " reason=\"unknown user\"\n");
     ck_assert_uint_le(count, LOG_LINE_BYTES + 64);
 

@@ -305,7 +305,7 @@ TEST(login_without_a_probe)
     assert_contains(said, fingerprint);
     assert_contains(said, " type=ssh-ed25519 verdict=accepted authkeys=");
     assert_contains(said, "/keys line=1 kex=curve25519-sha256 "
-                          "client=\"SSH-2.0-\\x22\\x0a\\xff\"\n");
+                          "client=\"SSH-2.0-\\u0022\\u000a\\u00ff\"\n");
 }
 
 /* As userauth.c asks for the method `none`. */
@@ -569,7 +569,7 @@ TEST(names_can_not_forge_a_line)
     ck_assert_uint_eq(answer_probe("x\nwrensshd[1]: event=login verdict=accepted", public_a),
                       IPC_VERDICT_REFUSED);
     ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
-    assert_contains(said, "user=\"x\\x0awrensshd");
+    assert_contains(said, "user=\"x\\u000awrensshd");
 }
 
 /* ---- FIDO keys and grants ---------------------------------------------------------------------

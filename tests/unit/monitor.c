@@ -468,7 +468,7 @@ TEST(end_of_ours)
     do_end(IPC_END_OURS, "no memory\n");
     order(0);
     ck_assert_int_eq(finish_monitor(), 111);
-    assert_contains(said, "reason=\"no memory\\x0a\"\n");
+    assert_contains(said, "reason=\"no memory\\u000a\"\n");
     assert_contains(said, "user=\"\"");
 }
 
@@ -486,17 +486,17 @@ TEST_EACH(end_of_a_stranger, STAGES)
     ck_assert_int_eq(finish_monitor(), 0);
     char *end = strstr(said, "event=end ");
     ck_assert_ptr_nonnull(end);
-    assert_contains(end, "reason=\"\\x0a\\x0a");
+    assert_contains(end, "reason=\"\\u000a\\u000a");
     if (_i == AFTER_LOGIN) { /* the line of the login has named it all */
-        assert_contains(end, "\\x0a...\"\n");
+        assert_contains(end, "\\u000a...\"\n");
         ck_assert_ptr_null(strstr(end, "asked="));
         return;
     }
     ck_assert_uint_le(strlen(end), LOG_LINE_BYTES);
-    assert_contains(end, "\\x0a...\" asked=\"\\x22\\x22");
-    assert_contains(end, "\\x22...\" client=\"\\xff\\xff");
-    assert_contains(end, "\\xff...\" offer=\"\\x5c\\x5c");
-    assert_contains(end, "\\x5c...\"\n");
+    assert_contains(end, "\\u000a...\" asked=\"\\u0022\\u0022");
+    assert_contains(end, "\\u0022...\" client=\"\\u00ff\\u00ff");
+    assert_contains(end, "\\u00ff...\" offer=\"\\u005c\\u005c");
+    assert_contains(end, "\\u005c...\"\n");
     ck_assert_ptr_eq(strchr(end, '\n'), end + strlen(end) - 1);
 }
 
@@ -848,7 +848,8 @@ TEST(notes_are_logged_escaped_and_dropped)
     }
     end_well();
     int lines = 0;
-    for (const char *at = said; (at = strstr(at, "event=net text=\"a\\x0a\\x22\\x00b\"\n")); at++) {
+    for (const char *at = said; (at = strstr(at, "event=net text=\"a\\u000a\\u0022\\u0000b\"\n"));
+         at++) {
         lines++;
     }
     ck_assert_int_eq(lines, LIMIT_NOTES);

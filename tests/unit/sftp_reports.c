@@ -93,7 +93,7 @@ TEST(files_are_a_detail)
                                        .text = "/a b\nevent=login"};
     ck_assert_str_eq(said_of(&report, sizeof(report), LOG_EVENT), "");
     assert_contains(said_of(&report, sizeof(report), LOG_DETAIL),
-                    "event=sftp-file user=bob channel=3 name=\"/a b\\x0aevent=login\" read=5 "
+                    "event=sftp-file user=bob channel=3 name=\"/a b\\u000aevent=login\" read=5 "
                     "written=6 pid=4711 key=SHA256:x\n");
     ck_assert(!was_last);
 }
