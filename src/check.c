@@ -157,7 +157,7 @@ static bool check_lines(const struct login *login, struct ipc_auth *request)
         found |= log_finding(request, outcome, i);
     }
     if (found) {
-        remedy_of_jails(&outcome->account.account);
+        remedy_of_jails(&outcome->account);
     }
     return found;
 }
@@ -180,7 +180,7 @@ static bool check_user(struct login *login, const char *user)
         return check_lines(login, request);
     }
     login_decide(login, request, NULL, outcome);
-    remedy_of_jails(&outcome->account.account);
+    remedy_of_jails(&outcome->account);
     return write_outcome(request, outcome);
 }
 

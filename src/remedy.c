@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 
 /* What an administrator can do about each reason: the last field of its line. */
 
@@ -141,12 +141,29 @@ static const char *find_jail(char *command)
     return jail;
 }
 
-static void check_jail(const char *command, const struct account *account)
+/* As the user, in a child: root can enter folders that the user can't, and not those of a user on a
+ * file server that trusts no root. Returns 0 or the errno. */
+static int try_folder(const char *path, const struct authkeys_account *found)
 {
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        bool entered = (geteuid() != 0 || account_take_rights(found)) && chdir(path) == 0;
+        _exit(entered ? 0 : errno);
+    }
+    if (child < 0) {
+        return errno;
+    }
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}
+
+static void check_jail(const char *command, const struct authkeys_account *found)
+{
+    const struct account *account = &found->account;
     char words[LIMIT_FORCED_COMMAND_BYTES];
     char path[LIMIT_PATH_BYTES];
     char pattern[LIMIT_PATH_BYTES];
-    struct stat found;
     snprintf(words, sizeof(words), "%.*s", LIMIT_FORCED_COMMAND_BYTES - 1, command);
     const char *jail = grant_is_sftp(words) ? find_jail(words) : NULL;
     if (jail == NULL) {
@@ -155,25 +172,23 @@ static void check_jail(const char *command, const struct account *account)
     snprintf(pattern, sizeof(pattern), "%s%s", strchr("/%", jail[0]) != NULL ? "" : "%h/", jail);
     const char *wrong =
         expand_path(path, sizeof(path), pattern, account->user, account->home, true);
-    if (wrong == NULL) {
-        wrong = stat(path, &found) != 0  ? strerror(errno)
-                : S_ISDIR(found.st_mode) ? NULL
-                                         : strerror(ENOTDIR);
-    }
-    if (wrong != NULL) {
-        log_advised("folder of -j", path, wrong,
-                    is_in_home(path, account) ? "the user can make it" : "mkdir -p ");
+    int error = wrong == NULL ? try_folder(path, found) : 0;
+    if (wrong != NULL || error != 0) {
+        log_advised("folder of -j", path, wrong != NULL ? wrong : strerror(error),
+                    error == EACCES             ? "the user must be able to enter it"
+                    : is_in_home(path, account) ? "the user can make it"
+                                                : "mkdir -p ");
     }
 }
 
-void remedy_of_jails(const struct account *account)
+void remedy_of_jails(const struct authkeys_account *found)
 {
     const struct options *options = remedy_options;
     if (options->forced_command != NULL) {
-        check_jail(options->forced_command, account);
+        check_jail(options->forced_command, found);
         return;
     }
     for (size_t i = 0; i < options->subsystem_count; i++) {
-        check_jail(options->subsystems[i].command, account);
+        check_jail(options->subsystems[i].command, found);
     }
 }

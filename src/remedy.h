@@ -17,8 +17,8 @@ void remedy_of_trouble(struct log_line *line, const char *path, const char *reme
 /* For a refused login. */
 void remedy_of_login(struct log_line *line, const char *user, const struct login_outcome *outcome);
 
-/* For a login that could work: writes a line for each folder of -j in -e or -x that is missing. A
- * key's own command names what the user likes, so it is left out. */
-void remedy_of_jails(const struct account *account);
+/* For a login that could work: writes a line for each folder of -j in -e or -x that the user
+ * can't enter. A key's own command names what the user likes, so it is left out. */
+void remedy_of_jails(const struct authkeys_account *found);
 
 #endif

@@ -62,9 +62,7 @@ static void find_account(struct authkeys_account *found, const struct authkeys_r
     }
 }
 
-/* Changes only the effective ids. The real and saved ones stay root's: so the user's processes
- * can't signal this one, and it can become root again. */
-static bool take_users_rights(const struct authkeys_account *found)
+bool account_take_rights(const struct authkeys_account *found)
 {
     const struct account *account = &found->account;
     const struct account_groups *groups = &found->groups;
@@ -82,7 +80,7 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
                        const struct authkeys_request *request, bool as_root)
 {
     authkeys_open_admins(files, &request->query, &found->account);
-    if (as_root && !take_users_rights(found)) {
+    if (as_root && !account_take_rights(found)) {
         return false;
     }
     end_with_monitor(request);

@@ -111,6 +111,11 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
 const char *authkeys_words(const struct authkeys_verdict *verdict);
 const char *account_words(uint32_t reason);
 
+/* Gives root's process the account's rights to files, in the child and for -T. Changes only the
+ * effective ids. The real and saved ones stay root's: so the user's processes can't signal this
+ * one, and it can become root again. Returns false with errno. */
+bool account_take_rights(const struct authkeys_account *found);
+
 /* The child from fork to exit; `reply` is the writing end of its pipe to the monitor. */
 __attribute__((noreturn)) void authkeys_child(const struct authkeys_request *request, int reply);
 

@@ -463,6 +463,10 @@ def test_folder_of_the_jail(check, site, command, folder):
     write(folder, "")
     assert check(*command).one("trouble")["reason"] == "Not a directory"
     os.unlink(folder)
+    os.mkdir(folder, 0o700)  # root's
+    trouble = check(*command).one("trouble")
+    assert (trouble["path"], trouble["reason"]) == (folder, "Permission denied")
+    assert trouble["remedy"] == "the user must be able to enter it"
     shutil.rmtree(os.path.join(site.user.pw_dir, "f"), ignore_errors=True)
 
 
