@@ -9,15 +9,12 @@ wren_network_file=/run/wrensshd-network.pid
 # The log goes to the kernel's log: its size is limited, and the real system keeps it.
 wren_log() { [ ! -w /dev/kmsg ] || exec 2>/dev/kmsg; }
 
-# Becomes the listener as soon as its interface exists.
+# Becomes the listener, which waits for an interface that does not exist yet.
 wren_serve() {
     set --
     [ -z "$WREN_COMMAND" ] || set -- -e "$WREN_COMMAND"
     [ ! -e /etc/wrensshd/banner ] || set -- "$@" -b /etc/wrensshd/banner
     wren_log
-    while [ -n "$WREN_INTERFACE" ] && [ ! -e "/sys/class/net/$WREN_INTERFACE" ]; do
-        sleep 1
-    done
     # shellcheck disable=SC2086 # a list of words
     exec /sbin/wrensshd-listen -k 3 ${WREN_INTERFACE:+-i "$WREN_INTERFACE"} "$WREN_PORT" \
         /sbin/wrensshd -a /etc/wrensshd/authorized_keys "$@" $WREN_OPTIONS -x sftp= /etc/wrensshd/hostkey </dev/null

@@ -352,15 +352,16 @@ def test_ended_connection_is_not_waited_for():
 OWN_PROCESSES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
-def server_script(path):
-    """server.sh with its places below a folder, and with an interface that does not exist."""
+def server_script(site, path):
+    """server.sh with its places below a folder, with our programs, and with an interface that does not exist."""
     need_namespaces()
     text = read_text(SHARED + "/server.sh")
-    for old, new in (("/etc/wrensshd/settings", "/dev/null"), ("/run/", f"{path}/"), ("/dev/kmsg", f"{path}/kmsg")):
+    for old, new in (("/etc/wrensshd/settings", "/dev/null"), ("/run/", f"{path}/"), ("/dev/kmsg", f"{path}/kmsg"),
+                     ("/sbin/wrensshd-listen", site.listen), ("/sbin/wrensshd ", site.daemon + " ")):
         assert old in text, old
         text = text.replace(old, new)
     (path / "kmsg").touch()
-    return text + "WREN_INTERFACE=late0\n"
+    return text + "WREN_INTERFACE=late0 WREN_PORT=22 WREN_COMMAND= WREN_OPTIONS=\n"
 
 
 SHELLS = pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"], ["bash"]], ids=["sh", "busybox", "bash"])
@@ -371,11 +372,11 @@ NEVER = ["(sleep 1000; sleep 1000) || :; sleep 1000", "echo >>$tries; false"]
 @pytest.mark.root
 @SHELLS
 @pytest.mark.parametrize("never", NEVER, ids=["waits", "fails"])
-def test_a_network_that_never_comes(shell, never, tmp_path):
+def test_a_network_that_never_comes(shell, never, site, tmp_path):
     """After an unlock at the console the set-up of the network is stopped before the system starts."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
-    script = server_script(tmp_path) + f"""
+    script = server_script(site, tmp_path) + f"""
 tries={tmp_path}/tries
 set_up() {{ {never}; }}
 wren_start set_up
@@ -392,12 +393,12 @@ wren_stop
 
 @pytest.mark.root
 @SHELLS
-def test_a_network_that_comes_late(shell, tmp_path):
+def test_a_network_that_comes_late(shell, site, tmp_path):
     """The network is set up again and again, so the machine can be unlocked after a power cut although the router needs
     longer to start."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
-    script = server_script(tmp_path) + f"""
+    script = server_script(site, tmp_path) + f"""
 set_up() {{ echo "try" >>{tmp_path}/tries; [ "$(wc -l <{tmp_path}/tries)" -ge 3 ]; }}
 wren_start set_up
 while [ -e $wren_network_file ]; do sleep 0.1; done
@@ -407,6 +408,26 @@ wren_stop
     done = run([*OWN_PROCESSES, *shell, "-c", script])
     assert done.stdout == "try\ntry\ntry\n", done.stdout
     assert "the network is set up" in (tmp_path / "kmsg").read_text()
+
+
+@pytest.mark.root
+@SHELLS
+def test_an_interface_that_comes_late(shell, site, tmp_path):
+    """The listener waits for it, and the end of the initramfs ends the listener."""
+    if not shutil.which(shell[0]):
+        pytest.skip(f"no {shell[0]} here")
+    script = server_script(site, tmp_path) + f"""
+listens() {{ cat /proc/net/tcp6 | grep -q ':0016 [0:]* 0A '; }}
+wren_start true
+until grep -q "can't listen yet" {tmp_path}/kmsg; do sleep 0.1; done
+listens || echo waits
+{shutil.which("ip", path="/usr/sbin:/sbin:/usr/bin:/bin")} link add late0 type veth peer name other || exit
+until listens; do sleep 0.1; done
+wren_stop
+listens || echo ended
+"""
+    done = run(["timeout", "-s", "KILL", "60", *OWN_PROCESSES, "--net", *shell, "-c", script])
+    assert done.stdout == "waits\nended\n", done.stdout + done.stderr + (tmp_path / "kmsg").read_text()
 
 
 @pytest.mark.root
