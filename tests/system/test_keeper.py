@@ -23,6 +23,7 @@ case $(cat {folder}/got.${{SSH_CONNECTION##* }}) in
 wrong) echo "Wrong passphrase for root, try again." >&2; exit 1 ;;
 trouble) echo "The boot has given up root: a wrong passphrase at the last try, or an error." >&2; exit 1 ;;
 flood) yes | head -c 1000000 ;;
+slow) until [ -e {folder}/go ]; do sleep 0.1; done ;;
 esac
 echo "Unlocked; the system goes on to boot." >&2
 """
@@ -58,11 +59,17 @@ class Keeper:
         write(self.path + "/known_hosts", read_text(self.path + "/known_hosts") + f"{name}-unlock {known}\n")
         write(f"{self.path}/passphrases/{name}", passphrase, mode=0o600)
 
-    def run(self, shell=("sh",)):
+    def start(self, shell, output):
         write(self.path + "/ssh_config", self.config)
-        return subprocess.run([*shell, "-c", self.script, "unlock", self.path], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, text=True, timeout=120, check=False,
-                              env=daemon_environment({"PATH": f"{self.path}/bin:{os.environ['PATH']}"}))
+        return subprocess.Popen([*shell, "-c", self.script, "unlock", self.path], stdin=subprocess.DEVNULL, stdout=output,
+                                stderr=output, text=True, env=daemon_environment({"PATH": f"{self.path}/bin:{os.environ['PATH']}"}))
+
+    def run(self, shell=("sh",)):
+        """Its output, when nobody can write more."""
+        with self.start(shell, subprocess.PIPE) as started:
+            output, errors = started.communicate(timeout=120)
+        assert errors == ""
+        return output
 
     def got(self, name):
         path = f"{self.path}/got.{self.machines[name]}"
@@ -89,9 +96,9 @@ def test_keeper(keeper, serve):
         keeper.add("e-first", serve().port, "of the first one")
         keeper.add("f-second", serve().port, "of the second one\n")
         keeper.add("g-trouble", serve().port, "trouble")
-        done = keeper.run()
-    assert sorted(done.stdout.splitlines()) == [
-        "d-wrong: wrong passphrase, not tried again", "e-first: unlocked", "f-second: unlocked"], done
+        said = keeper.run()
+    assert sorted(said.splitlines()) == [
+        "d-wrong: wrong passphrase, not tried again", "e-first: unlocked", "f-second: unlocked"], said
     assert (keeper.got("e-first"), keeper.got("f-second")) == ("of the first one", "of the second one\n")
     assert keeper.got("c-booted") is None
     assert os.listdir(keeper.path + "/wrong") == ["d-wrong"] and len(os.listdir(keeper.path + "/passphrases")) == 6
@@ -122,15 +129,14 @@ def test_key_of_the_keeper(keeper, serve):
 def test_flood(keeper, serve):
     """The log of a machine that says too much is limited, and the end of its ssh still counts."""
     keeper.add("flood", serve().port, "flood")
-    done = keeper.run()
-    assert done.stdout == "flood: unlocked\n", done
+    assert keeper.run() == "flood: unlocked\n"
     assert os.path.getsize(keeper.path + "/log/flood") == 4096
 
 
 def test_name_like_an_option(keeper):
     """The name of a file is never an option of ssh."""
     write(f"{keeper.path}/passphrases/-V", "")
-    assert keeper.run().stdout == ""
+    assert keeper.run() == ""
     assert "OpenSSH" not in read_text(keeper.path + "/log/-V")
 
 
@@ -141,9 +147,22 @@ def test_runs_overlap(keeper, serve, shell):
     keeper.add("second", serve().port, "of the second one")
     with open(keeper.path + "/passphrases/first", encoding="ascii") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        assert keeper.run(shell).stdout == "second: unlocked\n"
+        assert keeper.run(shell) == "second: unlocked\n"
         assert keeper.got("first") is None
-    assert sorted(keeper.run(shell).stdout.splitlines()) == ["first: unlocked", "second: unlocked"]
+    assert sorted(keeper.run(shell).splitlines()) == ["first: unlocked", "second: unlocked"]
+
+
+@SHELLS
+def test_waits_for_all(keeper, serve, shell):
+    """It ends after the last machine: at the end of a service, systemd kills what is left of it."""
+    keeper.add("first", serve().port, "of the first one")
+    keeper.add("slow", serve().port, "slow")
+    with open(keeper.path + "/output", "w+", encoding="ascii") as output, keeper.start(shell, output) as run:
+        assert proc.wait_until(lambda: keeper.got("slow") == "slow" and "first" in read_text(output.name), PATIENCE_SECONDS)
+        assert run.poll() is None
+        write(keeper.path + "/go", "")
+        assert run.wait(PATIENCE_SECONDS) == 0
+        assert read_text(output.name) == "first: unlocked\nslow: unlocked\n"
 
 
 @SHELLS
