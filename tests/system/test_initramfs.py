@@ -686,6 +686,28 @@ def test_mkinitcpio_hook_runs(arch, site, more):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("opened", ["before", "meanwhile"])
+@pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"]], ids=["sh", "busybox"])
+def test_mkinitcpio_device_that_another_hook_opens(shell, opened, tmp_path):
+    """The hook does not wait for a passphrase that nobody needs: Clevis's hook may have opened the device."""
+    if not shutil.which(shell[0]):
+        pytest.skip(f"no {shell[0]} here")
+    device = tmp_path / "mapper/cryptroot"
+    os.mkdir(tmp_path / "mapper")
+    script = read_text(PACKAGING + "/mkinitcpio/hook").replace("/dev/mapper", f"{tmp_path}/mapper").replace("/run/", f"{tmp_path}/")
+    script += f"""
+cryptdevice=/dev/vda3:cryptroot:allow-discards
+resolve_device() {{ echo "$1"; }}
+open_device() {{ until [ -e {tmp_path}/wrensshd-question ]; do sleep 0.1; done; : >{device}; }}
+{f": >{device}" if opened == "before" else "open_device &"}
+mkfifo {tmp_path}/console
+wren_wait_for_key <>{tmp_path}/console
+ls {tmp_path}
+"""
+    done = run(["timeout", "-s", "KILL", "60", *shell, "-c", script])
+    assert done.stdout.split()[-2:] == ["console", "mapper"] and ("waiting" in done.stdout) == (opened == "meanwhile"), done
+
+
 # Two logins: the second opens its file while the first, which has written all, is about to rename its own.
 TWO_LOGINS = """
 (printf right; sleep 1) | sh -c "$0" &
