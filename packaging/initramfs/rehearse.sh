@@ -248,16 +248,22 @@ unpack() {
 
 has() { [ -e "$copy/$1" ] || [ -L "$copy/$1" ]; }
 
+# Sets family, which says how the image boots, and tool, which has made it. mkinitcpio's images can boot with systemd, and have
+# the file initrd-release also without it.
 find_family() {
     if has scripts/functions; then family=initramfs-tools
-    elif has etc/initrd-release || has usr/lib/systemd/systemd; then family=systemd
+    elif has usr/lib/systemd/system/initrd.target; then family=systemd
     elif has init_functions; then family=mkinitcpio
+    elif has etc/initrd-release; then family=systemd
     elif has sbin/nlplug-findfs || has usr/sbin/nlplug-findfs || has usr/share/wrensshd/mkinitfs; then family=mkinitfs
     else cannot "$WREN_IMAGE is no image of initramfs-tools, dracut, mkinitcpio or mkinitfs"
     fi
-    case $family in
+    tool=$family
+    [ $family != systemd ] || tool=dracut
+    ! has buildconfig || tool=mkinitcpio
+    case $tool in
     initramfs-tools) again='update-initramfs -u' ;;
-    systemd) again='dracut -f'; ! has hooks || again='mkinitcpio -P' ;;
+    dracut) again='dracut -f' ;;
     mkinitcpio) again='mkinitcpio -P' ;;
     mkinitfs) again=mkinitfs ;;
     esac
@@ -265,7 +271,7 @@ find_family() {
     for name in "$copy"/lib/modules/* "$copy"/usr/lib/modules/*; do
         [ ! -d "$name" ] || kernel=${name##*/}
     done
-    ok image "$WREN_IMAGE ($family${kernel:+, kernel $kernel})"
+    ok image "$WREN_IMAGE ($tool${kernel:+, kernel $kernel})"
 }
 
 # What the kernel and the image's own init would have mounted, and the next boot's command line.
@@ -477,6 +483,16 @@ is_before() {
     done
 }
 
+# systemd waits 90 seconds for the root device. dracut turns that off, and systemd-cryptsetup does for the devices that it makes,
+# but root= may name what is in them.
+patient=' rootflags=x-systemd.device-timeout=0'
+gives_up_root() {
+    case " $WREN_WORDS " in *x-systemd.device-timeout=*) return 1 ;; esac
+    root=$(values_of root | tail -n 1)
+    ! { values_of rd.luks.name | sed 's/^[^=]*=//'; awk '{ print $1 }' $copy/etc/crypttab 2>/dev/null; } |
+        grep -qxF "${root#/dev/mapper/}"
+}
+
 # Prints a reason, a bar and a remedy.
 wrong_order() {
     case $family in
@@ -491,8 +507,11 @@ wrong_order() {
             echo "the hook wrensshd ran before cryptroot: the boot gives up after three wrong passphrases|install.sh, then $again"
         ;;
     systemd)
-        has etc/systemd/system/sysinit.target.wants/wrensshd-initrd.socket ||
+        if ! has etc/systemd/system/sysinit.target.wants/wrensshd-initrd.socket; then
             echo "nothing starts wrensshd-initrd.socket at the boot|$again"
+        elif [ $tool = mkinitcpio ] && gives_up_root; then
+            echo "after 90 seconds without a passphrase the boot gives up the root device|add$patient to the kernel's command line"
+        fi
         ;;
     mkinitcpio)
         in_hooks='|in HOOKS of /etc/mkinitcpio.conf,'
@@ -567,7 +586,9 @@ check_unlocker() {
         ;;
     systemd)
         if [ -z "$attach" ]; then
-            fault unlock "the image has no cryptsetup (systemd-cryptsetup)" "add the module crypt, then $again"
+            module='the module crypt'
+            [ $tool = dracut ] || module='the hook sd-encrypt'
+            fault unlock "the image has no cryptsetup (systemd-cryptsetup)" "add $module, then $again"
         elif inside 5 "$attach" 2>&1 | grep 'loading shared' >$memory/words; then
             fault unlock "the image's systemd-cryptsetup does not start: $(cat $memory/words)" "$again"
         fi
@@ -616,9 +637,11 @@ below() {
 
 drivers_of() { (. "$shared/image.sh"; wren_drivers_of "$1"); }
 
+# mkinitcpio removes the lists of depmod from its images: the machine's own are the same.
 list_modules() {
     find $copy/lib/modules $copy/usr/lib/modules -name '*.ko*' 2>/dev/null
-    cat $copy/lib/modules/*/modules.builtin $copy/usr/lib/modules/*/modules.builtin 2>/dev/null
+    cat $copy/lib/modules/*/modules.builtin $copy/usr/lib/modules/*/modules.builtin \
+        "$top/lib/modules/$kernel/modules.builtin" 2>/dev/null
 }
 
 # module_file NAME: where the image has it.
@@ -632,20 +655,22 @@ needs_module() { # NAME WHAT FOR
 }
 
 add_module() {
-    case $family in
+    case $tool in
     initramfs-tools) echo "add $1 to /etc/initramfs-tools/modules," ;;
-    systemd) echo "write add_drivers+=\" $1 \" into a file of /etc/dracut.conf.d," ;;
+    dracut) echo "write add_drivers+=\" $1 \" into a file of /etc/dracut.conf.d," ;;
     mkinitcpio) echo "add $1 to MODULES of /etc/mkinitcpio.conf," ;;
     mkinitfs) echo "add the module to a file of /etc/mkinitfs/features.d," ;;
     esac
 }
 
-# Modules that a module needs, from the image's own list.
+# Modules that a module needs. Those of an image may be packed in another way than the machine's.
 check_dependencies() { # NAME FILE
-    base=$(printf '%s' "$2" | sed 's|\(.*/modules/[^/]*\)/.*|\1|')
-    needed=$(sed -n "s|^[^:]*/${2##*/}: *||p" "$base/modules.dep" 2>/dev/null)
+    list=$(printf '%s' "$2" | sed 's|\(.*/modules/[^/]*\)/.*|\1/modules.dep|') short=${2##*/}
+    [ -e "$list" ] || list=$top/lib/modules/$kernel/modules.dep
+    needed=$(sed -n "s|^[^:]*/${short%%.ko*}\.ko[^:]*: *||p" "$list" 2>/dev/null)
     for file in $needed; do
-        [ -e "$base/$file" ] || { fault drivers "the image lacks ${file##*/}, which $1 needs" "$again"; return 1; }
+        short=${file##*/}
+        [ -n "$(module_file "${short%%.ko*}")" ] || { fault drivers "the image lacks $short, which $1 needs" "$again"; return 1; }
     done
 }
 
@@ -984,6 +1009,9 @@ exec sleep 100
 END
         ;;
     systemd)
+        # mkinitcpio leaves it out: systemd-cryptsetup itself asks.
+        [ -n "$(find_in_image usr/bin/systemd-ask-password bin/systemd-ask-password)" ] ||
+            cp "$(command -v systemd-ask-password)" $copy/usr/bin/ || cannot "no systemd-ask-password here (package systemd)"
         ln -s "$(find_in_image usr/bin/systemd-ask-password bin/systemd-ask-password)" $work/systemd-cryptsetup
         judge="$cryptsetup open --test-passphrase /rehearsal/disk"
         [ -n "$cryptsetup" ] || judge="sh /rehearsal/compare"

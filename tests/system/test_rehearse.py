@@ -13,8 +13,8 @@ import proc
 from daemon import run
 from namespace import need_namespaces
 from site_setup import run_or_fail
-from small_image import (KERNEL, PACKAGING, PATH, SHARED, FakeMachine, make_mkinitcpio_tree, make_mkinitfs_tree, make_tree,
-                         pack)
+from small_image import (KERNEL, PACKAGING, PATH, SHARED, SYSTEMD, FakeMachine, make_mkinitcpio_systemd_tree,
+                         make_mkinitcpio_tree, make_mkinitfs_tree, make_tree, pack)
 from ssh_keys import make_key
 from whole_files import read, read_text, write
 
@@ -108,6 +108,40 @@ def test_good_mkinitcpio(machine, image, tmp_path):
     make_mkinitcpio_tree(machine, str(tmp_path / "tree"))
     done = machine.rehearse(pack(str(tmp_path / "tree"), image))
     assert done.returncode == 0 and "(mkinitcpio, kernel" in done.stdout, done.stdout + done.stderr
+
+
+def test_mkinitcpio_leaves_lists_out(machine, image, tmp_path):
+    """mkinitcpio's images lack the lists of what is in the kernel and of what modules need; the machine has them. Modules may be
+    packed in another way there."""
+    tree, lists = str(tmp_path / "tree"), f"{machine.top}/{KERNEL}"
+    os.makedirs(lists)
+    make_mkinitcpio_tree(machine, tree)
+    os.unlink(f"{tree}/{KERNEL}/fakephy.ko")
+    write(lists + "/modules.builtin", "kernel/drivers/net/phy/fakephy.ko\n")
+    write(lists + "/modules.dep", "kernel/net/fakenic.ko.zst: kernel/net/fakebus.ko.zst kernel/lib/fakelib.ko.zst\n")
+    check_refused(machine.rehearse(pack(tree, image)), "drivers", "lacks fakelib.ko.zst, which fakenic needs", "mkinitcpio -P")
+    write(f"{tree}/{KERNEL}/fakelib.ko", "")
+    done = machine.rehearse(pack(tree, image))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+MAPPED = "rd.luks.name=UUID=cryptroot root=/dev/mapper/"
+
+
+@pytest.mark.parametrize("words, patient", [
+    (MAPPED + "cryptroot", True), ("root=UUID=0 rootflags=subvol=@,x-systemd.device-timeout=0", True), ("root=UUID=0", False),
+    thorough(MAPPED + "vg-root", False)])
+def test_mkinitcpio_with_systemd(machine, image, tmp_path, words, patient):
+    """An image of mkinitcpio with systemd. Without a word on the command line it would wait 90 seconds for the root device."""
+    if [name for name in SYSTEMD if not os.path.exists("/lib/systemd/" + name)]:
+        pytest.skip("no systemd with these programs here")
+    make_mkinitcpio_systemd_tree(machine, str(tmp_path / "tree"))
+    done = machine.rehearse(pack(str(tmp_path / "tree"), image), f"{STATIC} {words}")
+    if patient:
+        assert done.returncode == 0 and "(mkinitcpio, kernel" in done.stdout, done.stdout + done.stderr
+        assert [("passphrase", "ok"), ("unlock", "ok")] == steps(done)[-2:]
+    else:
+        check_refused(done, "order", "gives up the root device", "add rootflags=x-systemd.device-timeout=0 to")
 
 
 def test_good_mkinitfs(machine, image, tmp_path):
@@ -228,10 +262,10 @@ def test_hook_order(machine, tree, image):
     check_refused(machine.rehearse(pack(tree, image)), "order", "ran before cryptroot", "update-initramfs -u")
 
 
-@pytest.mark.parametrize("hooks, words", [("base udev net encrypt wrensshd", "runs after encrypt"),
-                                          thorough("base udev wrensshd net encrypt",
+@pytest.mark.parametrize("hooks, words", [("udev net encrypt wrensshd", "runs after encrypt"),
+                                          thorough("udev wrensshd net encrypt",
                                                    "the hook net is missing, or runs after wrensshd"),
-                                          thorough("base udev wrensshd encrypt", "the hook net is missing")])
+                                          thorough("udev wrensshd encrypt", "the hook net is missing")])
 def test_hook_order_of_mkinitcpio(machine, image, tmp_path, hooks, words):
     """The hook encrypt waits for the passphrase, and the hook net sets up the network."""
     make_mkinitcpio_tree(machine, str(tmp_path / "tree"), hooks)

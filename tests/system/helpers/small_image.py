@@ -195,27 +195,49 @@ def fill_other(machine, tree):
     for name in os.listdir(machine.modules):
         shutil.copy(f"{machine.modules}/{name}", f"{tree}/{KERNEL}")
     put_busybox(tree)
-    copy_with_libraries(shutil.which("cryptsetup", path=PATH), tree, "/usr/bin/cryptsetup")
 
 
-def make_mkinitcpio_tree(machine, tree, hooks="base udev net wrensshd encrypt"):
-    """An image of mkinitcpio with busybox."""
+def fill_mkinitcpio(machine, tree, hooks):
+    """What all images of mkinitcpio have, with the hook base."""
     fill_other(machine, tree)
     copy_with_libraries(machine.site.daemon, tree, "/usr/bin/wrensshd")
+    for name in ("init_functions", "etc/initrd-release", "buildconfig"):
+        write(f"{tree}/{name}", "")
+    write(tree + "/config", f'EARLYHOOKS="udev"\nHOOKS="{hooks}"\n')
+
+
+SYSTEMD = ("systemd-cryptsetup", "systemd-reply-password", "systemd-networkd", "systemd-network-generator")
+
+
+def make_mkinitcpio_systemd_tree(machine, tree):
+    """An image of mkinitcpio with systemd, this machine's. It has no cryptsetup, and systemd's own program under another name."""
+    fill_mkinitcpio(machine, tree, "")
+    for name in SYSTEMD:
+        copy_with_libraries("/lib/systemd/" + name, tree, "/usr/lib/systemd/" + name)
+    copy_with_libraries(shutil.which("systemctl", path=PATH), tree, "/usr/bin/systemctl")
+    write(tree + "/init", "")
+    os.makedirs(tree + "/usr/lib/systemd/system")
+    write(tree + "/usr/lib/systemd/system/initrd.target", "")
+    run_or_fail(["sh", "-c", f'. {SHARED}/image.sh; wren_prepare && wren_fill_systemd "$0"', tree], env=machine.environment)
+
+
+def make_mkinitcpio_tree(machine, tree, hooks="udev net wrensshd encrypt"):
+    """An image of mkinitcpio with busybox."""
+    fill_mkinitcpio(machine, tree, hooks)
+    copy_with_libraries(shutil.which("cryptsetup", path=PATH), tree, "/usr/bin/cryptsetup")
     os.symlink("wrensshd", tree + "/usr/bin/wrensshd-listen")
     program(tree + "/usr/bin/ipconfig", IPCONFIG)
     program(tree + "/usr/bin/wrensshd-unlock", read_text(PACKAGING + "/mkinitcpio/unlock"))
     for name in ("server", "passphrase"):
         program(f"{tree}/usr/lib/wrensshd/{name}.sh", read_text(f"{SHARED}/{name}.sh"))
     program(tree + "/hooks/wrensshd", read_text(PACKAGING + "/mkinitcpio/hook"))
-    write(tree + "/init_functions", "")
-    write(tree + "/config", f'EARLYHOOKS="udev"\nHOOKS="{hooks}"\n')
     run_or_fail(["sh", "-c", f'. {SHARED}/image.sh; wren_prepare && wren_fill "$0"', tree], env=machine.environment)
 
 
 def make_mkinitfs_tree(machine, tree):
     """An image of mkinitfs with our feature in it."""
     fill_other(machine, tree)
+    copy_with_libraries(shutil.which("cryptsetup", path=PATH), tree, "/usr/bin/cryptsetup")
     copy_with_libraries(machine.site.daemon, tree, machine.site.daemon)
     program(tree + "/usr/bin/nlplug-findfs", "")
     shared = tree + "/usr/share/wrensshd/initramfs"
