@@ -34,8 +34,9 @@ ok() { step "$1" "ok: $2"; }
 note() { step "$1" "note: $2"; }
 
 # fault STEP REASON REMEDY: the first one is repeated at the end.
-reason='' remedy=''
+reason='' remedy='' faults=0
 fault() {
+    faults=$((faults + 1))
     step "$1" "FAULT: $2"
     [ -n "$reason" ] || { reason="$1: $2" remedy=$3; }
 }
@@ -84,12 +85,16 @@ newest_image() {
         grep -v -e fallback -e rescue -e '\.old' -e '\.bak' -e '-dkms$' | head -n 1
 }
 
+# GRUB's line for the kernel with the image of this name.
+loader_entry() {
+    awk -v name="$1" '$1 ~ /^linux/ { line = $0 } $1 ~ /^initrd/ && index($0 " ", "/" name " ") { print line; exit }' \
+        "$top/boot/grub/grub.cfg" "$top/boot/grub2/grub.cfg" 2>/dev/null
+}
+
 # The words that the boot loader will give to the kernel, as far as its files show them: GRUB's entry for this image,
 # the file of kernel-install, the file of a Raspberry Pi, else the words of the running kernel.
 kernel_words() {
-    name=${1##*/}
-    awk -v name="$name" '$1 ~ /^linux/ { line = $0 } $1 ~ /^initrd/ && index($0 " ", "/" name " ") { print line; exit }' \
-        "$top/boot/grub/grub.cfg" "$top/boot/grub2/grub.cfg" 2>/dev/null |
+    loader_entry "${1##*/}" |
         sed 's/^[[:space:]]*[^[:space:]]*[[:space:]]*[^ ]* *//' | grep . && return
     for file in "$top/etc/kernel/cmdline" "$top/boot/firmware/cmdline.txt" /proc/cmdline; do
         [ ! -s "$file" ] || { tr '\n' ' ' <"$file"; return; }
@@ -692,19 +697,54 @@ check_firmware() { # NAME FILE
     done
 }
 
+check_module() { # NAME WHAT FOR
+    needs_module "$1" "$2" || return
+    file=$(module_file "$1")
+    [ -e "$file" ] || return # a part of the kernel
+    check_dependencies "$1" "$file"
+    check_firmware "$1" "$file"
+}
+
 check_card() {
     for module in $(drivers_of "$1"); do
-        needs_module "$module" "which drives $1 or a part of it" || continue
-        file=$(module_file "$module")
-        [ -e "$file" ] || continue # a part of the kernel
-        check_dependencies "$module" "$file"
-        check_firmware "$module" "$file"
+        check_module "$module" "which drives $1 or a part of it"
     done
+}
+
+# The kernel that is booted with the image lies beside it: GRUB's entry names it, or the two names fit, also those of a
+# Raspberry Pi.
+kernel_file() {
+    name=${WREN_IMAGE##*/}
+    short=${name#initrd.img-} short=${short#initrd-} short=${short#initramfs-} short=${short%.img}
+    for file in "$(loader_entry "$name" | awk '{ print $2 }')" "vmlinuz-$short" "kernel${name#initramfs}.img"; do
+        file=${WREN_IMAGE%/*}/${file##*/}
+        [ ! -f "$file" ] || { echo "$file"; return; }
+    done
+}
+
+# The version that a kernel's file names, with who has built it: on x86 near its beginning.
+version_of() {
+    for reader in 'head -c 65536' cat 'gzip -dc'; do
+        $reader <"$1" 2>/dev/null | tr -cs ' -~' '\n' | grep -m 1 -E '^(Linux version )?[0-9]+\.[0-9][^ ]* \([^ ()]*@' |
+            sed 's/^Linux version //; s/ .*//' | grep . && return
+    done
+}
+
+# Another kernel than that of the image can't load its modules.
+check_kernel() {
+    file=$(kernel_file)
+    [ -n "$kernel" ] && [ -n "$file" ] && grep -q '\.ko' $memory/modules || return 0
+    version=$(version_of "$file")
+    [ -z "$version" ] || has "lib/modules/$version" || has "usr/lib/modules/$version" ||
+        fault drivers "the image's modules are for the kernel $kernel, and $file is $version" "$again, for $version"
 }
 
 # In an image of the wrong processor's kernel, and on a machine without modules, there is nothing to compare.
 check_drivers() {
     list_modules >$memory/modules
+    before=$faults
+    check_kernel
+    [ ! -s $memory/modules ] || [ -n "$zfs" ] || check_module dm-crypt "without which no disk can be unlocked"
     wanted=$(for name in $(named_interfaces); do below "$name"; done | awk '!seen[$0]++')
     for pair in bond:bonding vlan:8021q bridge:bridge; do
         [ -z "$(values_of "${pair%:*}")" ] || needs_module "${pair#*:}" "which ${pair%:*}= of the command line needs"
@@ -723,9 +763,8 @@ check_drivers() {
         note drivers "no network card here to look for"
         return
     fi
-    before=$reason
     for name in $wanted; do check_card "$name"; done
-    [ "$reason" != "$before" ] || ok drivers "$(for name in $wanted; do
+    [ $faults != $before ] || ok drivers "$(for name in $wanted; do
         printf '%s (%s) ' "$name" "$(drivers_of "$name" | tr '\n' ' ' | sed 's/ $//')"
     done)"
 }

@@ -1,6 +1,7 @@
 """wrensshd-rehearse: an image that would let its administrator in is rehearsed to the end, and each planted fault is named,
 with its remedy. The images are small ones, made by our own hooks with stubs; tests/vm rehearses and boots real ones."""
 
+import gzip
 import os
 import re
 import shutil
@@ -229,6 +230,26 @@ def test_driver_missing(machine, tree, image, name):
     """The driver of the card, of its PHY, or of the PHY's bus."""
     os.unlink(f"{tree}/{KERNEL}/{name}.ko")
     check_refused(machine.rehearse(pack(tree, image)), "drivers", f"lacks the module {name}", f"add {name} to")
+
+
+def test_dm_crypt_missing(machine, tree, image):
+    """Without it cryptsetup asks, and opens nothing."""
+    os.unlink(f"{tree}/{KERNEL}/dm-crypt.ko")
+    check_refused(machine.rehearse(pack(tree, image)), "drivers", "lacks the module dm-crypt", "add dm-crypt to")
+
+
+@pytest.mark.parametrize("name, kernel, content", [
+    ("initrd.img-6.1.0", "vmlinuz-6.1.0", b"\1\n\0%s-1 (builder@host) #1 SMP\0"),
+    thorough("initramfs-linux.img", "vmlinuz-linux", b"\1\0%s-1 (builder@host) #1 SMP\0"),
+    ("initramfs8", "kernel8.img", gzip.compress(b"\1\0Linux version 6.2.0-1 (builder@host) (gcc) #1\0"))],
+    ids=["initramfs-tools", "mkinitcpio", "Raspberry Pi"])
+def test_modules_of_another_kernel(machine, tree, name, kernel, content):
+    """The kernel beside the image was replaced, and the image was not."""
+    image = pack(tree, f"{machine.top}/boot/{name}")
+    write(f"{machine.top}/boot/{kernel}", content.replace(b"%s", b"6.2.0"))
+    check_refused(machine.rehearse(image), "drivers", "are for the kernel 6.1.0, and", "update-initramfs -u, for 6.2.0-1")
+    write(f"{machine.top}/boot/{kernel}", content.replace(b"%s-1", b"6.1.0") if b"%s" in content else b"unreadable")
+    assert ("drivers", "ok") in steps(machine.rehearse(image))
 
 
 def test_driver_in_the_kernel(machine, tree, image):

@@ -168,6 +168,7 @@ def make_tree(machine, tree, crypttab="cryptroot UUID=1 none luks,initramfs\n"):
     copy_with_libraries(shutil.which("cryptsetup", path=PATH), tree, "/sbin/cryptsetup")
     copy_with_libraries(machine.site.daemon, tree, "/sbin/wrensshd.libraries")
     os.unlink(tree + "/sbin/wrensshd.libraries")
+    write(f"{tree}/{KERNEL}/dm-crypt.ko", "")
     write(tree + "/cryptroot/crypttab", crypttab)
     program(tree + "/lib/cryptsetup/askpass", ASKPASS)
     program(tree + "/bin/cryptroot-unlock", CRYPTROOT_UNLOCK)
@@ -194,6 +195,7 @@ def fill_other(machine, tree):
         os.makedirs(f"{tree}/{name}")
     for name in os.listdir(machine.modules):
         shutil.copy(f"{machine.modules}/{name}", f"{tree}/{KERNEL}")
+    write(f"{tree}/{KERNEL}/dm-crypt.ko", "")
     put_busybox(tree)
 
 
