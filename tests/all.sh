@@ -2,7 +2,6 @@
 # What `sh tests/run.sh --all` adds: system tests with sanitizers, documents, packaging, clients of others, the static
 # builds, ARM under emulation, Debian packages, booted boards, fresh machines, proofs, and analyzers on the whole tree.
 # `--release` sets $release: then nothing is shortened or left out. Sourced by run.sh. Root is needed for most of it.
-prepare_packaging
 [ -n "$release" ] && quick= || quick=yes
 [ -n "$quick" ] || prepare_scanners
 
@@ -15,20 +14,20 @@ test_clang() {
 # What is in packaging/, documents, scripts, clients of others; before a release external scanners, and the bench suite with
 # its client: the same beside each build.
 test_packaging() {
+    prepare_packaging
     after build_gcc || return
     # shellcheck disable=SC2086 # a list of words
     WREN_EVERY_STEP=$release WREN_MARKS=${quick:+'not thorough'} run_suite gcc gcc packaging --suite packaging --suite documents --suite scripts --suite clients \
         ${release:+--suite scanners --suite bench} --num-processes "$many"
 }
 
-# The static builds with their unit tests, under an emulator where need be; then what the files themselves must be. armv7 runs
-# all of them, for musl, Clang and 32 bits. The code of their own that x86_64 and aarch64 have is in crypto/ and in the lists of
-# system calls. Older ARMs before a release only.
+# The static builds with those unit tests that may differ there, under an emulator where need be; then what the files themselves
+# must be. Many tests wait for these builds: no nice. All unit tests, a second build and older ARMs before a release only.
 architectures="x86_64 aarch64 armv7 ${release:+armv6 armv5}"
 build_static() {
     has clang || return
     # shellcheck disable=SC2086 # lists of words
-    step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh ${quick:+--few-tests x86_64 --few-tests aarch64} $architectures
+    step cross "cross builds" cross sh packaging/cross/build.sh ${quick:+--few-tests} $architectures
     built=$?
     for arch in $architectures; do
         mkdir -p "build/results/$arch"
@@ -41,8 +40,9 @@ test_archives() {
     after build_static || return
     mkdir -p build/results/cross
     WREN_CASES=$top/build/results/cross/archives.json PYTHONDONTWRITEBYTECODE=1 \
-        WREN_ARCHITECTURES=$architectures WREN_REBUILT=${quick:+x86_64} \
-        step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/release/archives
+        WREN_ARCHITECTURES=$architectures \
+        step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/release/archives \
+        -m "${quick:+not thorough}"
 }
 
 run_static() { # WHAT arguments of meson test
@@ -96,7 +96,7 @@ test_states() {
     after build_gcc || return
     mkdir -p build/results/states
     WRENSSHD=$top/build/gcc/src/wrensshd WREN_SLOWNESS=2 WREN_COUNTS=$top/build/results/states/states.json \
-        step states "states learned" states nice -n 5 sh tests/system/learned_states/run.sh ${quick:+transport channel}
+        step states "states learned" states nice -n 5 sh tests/system/learned_states/run.sh
 }
 
 # Before a release also those that take long, and whether each proof finds the bugs that are planted for it.
@@ -182,9 +182,9 @@ test_python=$python
 # More than processors, because tests and fresh machines wait for most of their time; and fewer tests at once in each. What
 # others need comes first, and what takes long in a single process is not left for the end. There is no check_changed.
 at_once=$((processors + 2)) many=$((processors * 3))
-jobs="test_fresh_machines build_gcc build_static build_sanitize test_packaging test_constant_time test_sanitize test_proofs
-    ${release:+test_clang test_armv6 test_armv5} test_archives test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults
-    check_all_files test_states run_analyzers ${release:+check_corpora} test_masked check_layout"
+jobs="build_static build_gcc test_fresh_machines build_sanitize test_packaging test_gcc test_sanitize test_debian test_constant_time
+    test_proofs test_faults ${release:+test_clang test_armv6 test_armv5} test_x86_64 test_boards test_aarch64 test_armv7 test_archives
+    check_all_files ${release:+test_states run_analyzers check_corpora} test_masked check_layout"
 gcc_marks='' sanitized="--suite wire"
 [ -n "$quick" ] || gcc_left_out=none gcc_suites="--suite unit --suite system --no-suite measure" sanitize_left_out=none
 [ -n "$quick" ] || sanitized="--suite system --no-suite measure"

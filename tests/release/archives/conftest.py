@@ -34,6 +34,10 @@ def copy_tree(top):
     return top
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "thorough: before a release")
+
+
 def pytest_terminal_summary(terminalreporter):
     """Each case's result, for tests/counts.py."""
     path = os.environ.get("WREN_CASES")
