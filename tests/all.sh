@@ -17,7 +17,7 @@ test_packaging() {
     prepare_packaging
     after build_gcc || return
     # shellcheck disable=SC2086 # a list of words
-    WREN_EVERY_STEP=$release WREN_MARKS=${quick:+'not thorough'} run_suite gcc gcc packaging --suite packaging --suite documents --suite scripts --suite clients \
+    WREN_EVERY_STEP=$release WREN_MARKS=${quick:+'not thorough'} run_suite gcc gcc packaging --suite packaging --suite documents --suite scripts --suite clients --suite situations \
         ${release:+--suite scanners --suite bench} --num-processes "$many"
 }
 

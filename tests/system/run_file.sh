@@ -3,6 +3,7 @@
 #
 #     run_file.sh SOURCE_ROOT BUILD plain|sanitized NAME[::CASE] [pytest's arguments]
 #
+# NAME is that of tests/system/test_NAME.py, or the path of a folder below tests.
 # The environment may name another daemon and other limits: see tests/README.md. Leaves each case's result in
 # BUILD/cases/ (WREN_CASES), for tests/counts.py. Exit status 77 says that nothing could be run.
 set -u
@@ -34,12 +35,13 @@ fi
 : "${WRENSSHD:=$build/src/wrensshd}" "${WREN_SLOWNESS:=2}" "${WREN_BULK_MIB:=64}" "${WREN_NO_SANDBOX:=}"
 : "${WREN_MARKS:=}" "${WREN_CASES:=$build/cases}"
 mkdir -p "$WREN_CASES"
-WREN_CASES=$WREN_CASES/system_$name${part:+_$part}.json
+case $name in */*) file=tests/$name ;; *) file=tests/system/test_$name.py$case ;; esac
+WREN_CASES=$WREN_CASES/system_${name##*/}${part:+_$part}.json
 export WRENSSHD WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX WREN_CASES
 # To compile pytest's and our modules for each file of tests would take a third of a start.
 unset PYTHONDONTWRITEBYTECODE
 PYTHONPYCACHEPREFIX=$build/pycache "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE --durations=5 -m "$WREN_MARKS" \
-    "$@" "tests/system/test_$name.py$case" </dev/null
+    "$@" "$file" </dev/null
 status=$?
 [ $status != 5 ] || exit 77 # no case is left
 exit $status

@@ -122,5 +122,5 @@ def test_probes_and_proxies(place, launch):
         client.shutdown(socket.SHUT_WR)
         while client.recv(1000):
             pass
-    assert proc.wait_until(lambda: "its first line begins with \\x22PROXY TCP4" in log.read_text(), PATIENCE_SECONDS)
+    assert proc.wait_until(lambda: "its first line begins with \\u0022PROXY TCP4" in log.read_text(), PATIENCE_SECONDS)
     place.ssh().works()
