@@ -166,12 +166,12 @@ prepare_packaging() {
     done
 }
 
-# AsyncSSH comes from the Python package index, into a folder of its own. Its tests are skipped without it.
+# AsyncSSH and Hypothesis come from the Python package index, into a folder of its own. Their tests are skipped without them.
 ensure_venv() {
-    "$venv/bin/python" -c 'import asyncssh, pytest' >/dev/null 2>&1 && return 0
+    "$venv/bin/python" -c 'import asyncssh, hypothesis, pytest' >/dev/null 2>&1 && return 0
     rm -rf "$venv"
-    "$python" -m venv "$venv" >"$top/build/venv.log" 2>&1 && install_from_index asyncssh pytest ||
-        echo "asyncssh could not be installed, so its tests are skipped: $(pip_error)"
+    "$python" -m venv "$venv" >"$top/build/venv.log" 2>&1 && install_from_index asyncssh hypothesis pytest ||
+        echo "asyncssh and hypothesis could not be installed, so their tests are skipped: $(pip_error)"
 }
 
 # So does the linter of Yocto's recipes.
@@ -182,9 +182,9 @@ ensure_linter() {
 
 # For the suite `scanners`, before a release: PyPI's into the same folder, and npm's below build/node.
 prepare_scanners() {
-    "$venv/bin/python" -c 'import hypothesis, paramiko, ssh_audit' 2>/dev/null ||
-        install_from_index hypothesis paramiko ssh-audit ||
-        echo "ssh-audit, hypothesis and paramiko could not be installed, so their tests are skipped: $(pip_error)"
+    "$venv/bin/python" -c 'import paramiko, ssh_audit' 2>/dev/null ||
+        install_from_index paramiko ssh-audit ||
+        echo "ssh-audit and paramiko could not be installed, so their tests are skipped: $(pip_error)"
     [ -d "$top/build/node/node_modules/ssh2" ] && return 0
     has npm && npm install --prefix "$top/build/node" --cache "$top/build/node/cache" --no-audit --no-fund \
         --ignore-scripts --omit=optional ssh2 >"$top/build/npm.log" 2>&1 ||

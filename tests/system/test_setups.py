@@ -1,9 +1,11 @@
 """Random set-ups of a machine, an account, its keys and a client: what a login and its session do here and with OpenSSH's
 server. Every difference is in DIFFERENCES, with its reason, or the test is red.
 
-WREN_SETUPS_SECONDS=900 plays new ones for that long. Without it the same ones are played at each run."""
+WREN_SETUPS_SECONDS=900 first plays each unusual value alone, some minutes, and then new mixtures for that long. Without it the
+same few mixtures are played at each run. tests/fuzz/planted_bugs has faults that it must find."""
 
 import collections
+import itertools
 import os
 import re
 import shutil
@@ -147,7 +149,7 @@ ODD = {"shell": list(SHELLS), "password": PASSWORDS, "age": list(AGES), "uid": [
 def types_of(replies):
     """How many SFTP replies there are of each type."""
     found = collections.Counter()
-    while replies:
+    while len(replies) > 4:
         found[replies[4]] += 1
         replies = replies[4 + int.from_bytes(replies[:4], "big"):]
     return str(sorted(found.items())) if found else ""
@@ -307,9 +309,17 @@ DIFFERENCES = [
      lambda setup, ours, theirs: "nologin" in setup.system and ours == REFUSED and theirs[0] in (1, 254, 255)),
     ("a shell that can't run", "126 or 127, as shells say it; 1 is OpenSSH's.",
      lambda setup, ours, theirs: setup.shell in ("text", "relative") and ours[0] in (126, 127) and theirs[0] in (1, 255)),
+    ("SFTP where the shell's path is relative", "Our server starts without a shell that is known by its name.",
+     lambda setup, ours, theirs: setup.shell == "relative" and setup.command in TRANSFERS and theirs == REFUSED),
+    ("a user's number with a sign", "glibc reads it; our SFTP server then shows the number in place of the name.",
+     lambda setup, ours, theirs: setup.place == "signed" and setup.command == "sftp"
+     and ours[1].replace("? 61001 ", "? ann   ") == theirs[1]),
     ("a byte order mark", "Windows' editors write it.", lambda setup, ours, theirs: setup.line == "bom" and theirs == REFUSED),
     ("a session under internal-sftp", "The text is our own.",
      lambda setup, ours, theirs: setup.line == "sftp" and ours[0] == theirs[0] == 1),
+    ("SFTP of an account whose shell runs nothing", "The request is refused. OpenSSH's server starts the shell, which ends.",
+     lambda setup, ours, theirs: setup.shell in ("false", "nologin", "none") and setup.command in TRANSFERS
+     and ours[0] not in (0, None) and theirs[0] != 0),
     ("a user with a style", "Nobody's name has a colon (RFC 4252 knows no styles).",
      lambda setup, ours, theirs: ":" in setup.user and ours == REFUSED),
     ("terminals that only root may open", "The session opens /dev/ptmx as the user, as script(1) and tmux(1) do.",
@@ -355,7 +365,22 @@ def play(machine, setup):
         f"{unusual(setup)}\nhere: {ours}\nOpenSSH: {theirs}")
 
 
-def test_nothing_else_differs(machine):
+def each_value():
+    """Each command as usual; and each unusual value alone, with a command and with a transfer."""
+    yield from (USUAL._replace(command=command) for command in [*COMMANDS, *TRANSFERS])
+    commands, transfers = itertools.cycle(COMMANDS), itertools.cycle(TRANSFERS)
+    for name, values in ODD.items():
+        for value in values:
+            yield from (USUAL._replace(**{name: value}, command=next(more)) for more in (commands, transfers))
+
+
+@pytest.mark.skipif(not SECONDS, reason="takes minutes: WREN_SETUPS_SECONDS is not set")
+def test_each_value(machine):
+    for setup in each_value():
+        play(machine, setup)
+
+
+def test_mixtures(machine):
     end = time.monotonic() + SECONDS
     rounds = 0
     while rounds == 0 or time.monotonic() < end:

@@ -96,4 +96,24 @@ BUGS = {
         "    admission_note_exchange(monitor->setup->admission);\n    monitor->silence_ms = INT64_MAX;\n",
         "    admission_note_exchange(monitor->setup->admission);\n",
         system="system_slots", fuzz="monitor"),
+    # What strangers met, and no test had imagined.
+    "expiry": Bug(
+        "an account that is open on its expiry day", "src/monitor/account_find.c",
+        "days.expires <= today", "days.expires < today", setups="each_value"),
+    "probes": Bug(
+        "other keys of an agent that lock their owner out", "src/base/limit.h",
+        "#define LIMIT_REFUSED_PROBES 20", "#define LIMIT_REFUSED_PROBES 5", setups="each_value"),
+    "shell": Bug(
+        "no SFTP for a shell that is not known", "src/session/task.c",
+        "bool closed = shell < CLOSED_SHELLS;", "bool closed = shell < CLOSED_SHELLS || shell == KNOWN_SHELLS;", setups="each_value"),
+    "handles": Bug(
+        "too few SFTP handles", "src/base/limit.h",
+        "#define LIMIT_SFTP_HANDLES     1000", "#define LIMIT_SFTP_HANDLES     100", setups="each_value"),
+    "keyring": Bug(
+        "a session without the user's keyring", "src/process/confine.c",
+        "    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0) {\n        syscall(",
+        "    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) < 0) {\n        syscall(", setups="each_value"),
+    "lease": Bug(
+        "a leased file of keys that is not waited for", "src/base/lease.c",
+        "error != EWOULDBLOCK ||", "error == EWOULDBLOCK ||", setups="each_value"),
 }

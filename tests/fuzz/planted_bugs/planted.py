@@ -23,6 +23,7 @@ MEANS = {
     "proofs": "sh tests/proofs/run.sh {}",
     "learn": "sh tests/system/learned_states/run.sh {}",
     "constant_time": "sh tests/proofs/constant_time/run.sh {}",
+    "setups": "sh tests/system/run_file.sh {copy} {copy}/build/gcc plain setups -k {}",
 }
 
 
@@ -32,6 +33,9 @@ def copy_tree(top, copy):
         subprocess.run(["git", "clone", "-q", top, copy], check=True)
     files = subprocess.run(["git", "-C", top, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
                            check=True, capture_output=True).stdout
+    (copy / "build").mkdir(exist_ok=True)
+    if not (copy / "build/venv").exists():
+        (copy / "build/venv").symlink_to(top / "build/venv")
     subprocess.run(["rsync", "-a", "--from0", "--files-from=-", f"{top}/", f"{copy}/"], input=files, check=True)
 
 
@@ -54,7 +58,7 @@ def plant(copy, bug):
 
 def try_means(copy, means, arguments, fuzz_seconds):
     """The seconds until the command failed, or None if it passed."""
-    environment = dict(os.environ)
+    environment = dict(os.environ, WREN_SETUPS_SECONDS="1")
     if means in ("faults", "pairs", "learn"):
         environment["WRENSSHD"] = str(copy / "build/gcc/src/wrensshd")
     for finding in (copy / "build/fuzz/findings").glob("*/*"):
@@ -63,7 +67,7 @@ def try_means(copy, means, arguments, fuzz_seconds):
     log = copy / "build" / f"planted-{means}.log"
     with open(log, "ab") as output:
         try:
-            done = subprocess.run(MEANS[means].format(arguments, seconds=fuzz_seconds).split(), cwd=copy,
+            done = subprocess.run(MEANS[means].format(arguments, seconds=fuzz_seconds, copy=copy).split(), cwd=copy,
                                   env=environment, stdout=output, stderr=output, stdin=subprocess.DEVNULL,
                                   timeout=LONGEST, check=False)
         except subprocess.TimeoutExpired:
