@@ -32,6 +32,7 @@ COMMANDS = {
     "tests/field/repeated_runs/run.sh": SUITE + "git ",
     "tests/vm/run.sh": SYSTEM + "busybox-static qemu-system-arm qemu-system-x86 mmdebstrap cryptsetup-bin "
                        "swtpm e2fsprogs zstd cpio iproute2 util-linux",
+    "tests/field/suites/run.sh": BUILD + SYSTEM + "python3-venv openssh-server openssh-sftp-server ucspi-tcp golang-go perl make",
     "tests/bench/run.sh": BUILD + ARM + ARM_LIBC + STATIC + "python3 openssh-client openssh-server openssh-sftp-server "
                           "dropbear-bin tinysshd ucspi-tcp qemu-user mmdebstrap iproute2 strace",
     "tests/fuzz/run.sh": BUILD + "clang {rt} python3 util-linux llvm",
