@@ -33,7 +33,7 @@ def test_a_log_that_is_truncated(client):
 def test_commands(client, command):
     """A command of any bytes and length is one line, which ends in bounds."""
     raw = client("-v").login()
-    raw.exec(command.decode("latin-1").encode("latin-1")).wait_closed()
+    raw.exec(command).wait_closed()
     raw.sock.close()
     raw.line.assert_over()
     event = raw.line.log.events("session")[0]
@@ -63,10 +63,10 @@ def test_many_connections_into_one_file(site, serve):
     assert_whole(server.log)
 
 
-def test_names_of_files(site, speaker):
+def test_names_of_files(sftp_folder, speaker):
     """A file whose name has a line break is one line with -v."""
     sftp = speaker("-v")
-    name = os.path.join(site.user.pw_dir, 'a"\nwrensshd[1]: event=login\x1b').encode()
+    name = os.path.join(sftp_folder, 'a"\nwrensshd[1]: event=login\x1b').encode()
     sftp.put(name, b"content")
     assert sftp.remove(name) == 0
     assert len(sftp.client.line.log.wait("sftp-file")) == 1

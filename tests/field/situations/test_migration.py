@@ -50,6 +50,7 @@ def test_lines(site, ssh, authorize, name):
         assert (done.stdout + done.stderr).startswith(begins), done
 
 
+@pytest.mark.root
 def test_a_start_file_of_openssh(ssh, home):
     """~/.ssh/rc and ~/.ssh/environment have no effect, and break nothing."""
     home(".ssh/rc", "echo from rc; exit 1\n")
@@ -57,6 +58,7 @@ def test_a_start_file_of_openssh(ssh, home):
     assert ssh("echo in $FOO").stdout == "in\n"
 
 
+@pytest.mark.root
 def test_a_second_file_of_keys(site, ssh, server, authorize, home):
     """A key in authorized_keys2 alone does not count."""
     authorize("# none")
@@ -78,6 +80,7 @@ def test_a_client_that_knows_another_kind_of_key(site, ssh, server, tmp_path):
     ssh.works(options=[f"UserKnownHostsFile={known}"])
 
 
+@pytest.mark.root
 def test_a_key_is_brought_by_the_usual_script(site, ssh, authorize, tmp_path):
     """ssh-copy-id adds a key to the file, and it counts."""
     script = shutil.which("ssh-copy-id")

@@ -52,7 +52,8 @@ def test_networks(place):
 @pytest.mark.root
 def test_link_local_address(place, site, authorize):
     """The client's address has its interface behind it, for the program and in the log; a network of from= matches."""
-    place.need("sh", "-ec", "ip link add wan type veth peer name lan; ip link set wan up; ip link set lan up; ip -6 addr add fe80::77/64 dev wan nodad")
+    place.need("sh", "-ec", "ip link add wan type veth peer name lan; ip link set wan up; ip link set lan up\n"
+                            "ip -6 address add fe80::77/64 dev wan nodad")
     authorize(f'from="fe80::/10" {site.identity_line}')
     ssh = place.ssh("fe80::77%wan")
     ssh.host = "fe80::77%wan"
@@ -73,7 +74,7 @@ def connected(protocol=0):
         return ours, listener.accept()[0]
 
 
-def test_multipath_tcp(client, site):
+def test_multipath_tcp(client):
     """A socket of MPTCP, as mptcpize makes it, has an address and TCP's options."""
     try:
         pair = connected(IPPROTO_MPTCP)
