@@ -150,22 +150,27 @@ static bool make_connection_nonblocking(const struct stat files[static STANDARD_
 }
 
 /* The network process, from fork to exit. */
-static void serve(const struct options *options, const struct banner *banner,
-                  const struct peer *peer, const struct identity *identity,
-                  const uint8_t cookie[static SSH_COOKIE_BYTES])
+static void serve(const struct options *options, const struct peer *peer,
+                  const struct identity *identity, const uint8_t cookie[static SSH_COOKIE_BYTES])
 {
-    /* Not static: each function would contain its address, which makes the program larger. */
-    struct connection *connection = memory_beside_data(sizeof(*connection));
-    if (connection == NULL) {
+    /* Not static: each function would contain its address, which makes the program larger, and the
+     * banner would part the other variables into two pages. */
+    struct {
+        struct connection connection;
+        struct banner banner;
+    } *memory = memory_beside_data(sizeof(*memory));
+    if (memory == NULL) {
         trouble("no memory for the connection");
         _exit(EXIT_FAILURE); /* not ENTROPY_EXIT, which means another trouble */
     }
+    struct connection *connection = &memory->connection;
+    options_banner(&memory->banner, options);
     const struct net_options needed = {.verbosity = options->verbosity,
                                        .no_sntrup = options->no_sntrup,
                                        .no_curve25519 = options->no_curve25519,
                                        .forced = options->forced_command != NULL,
                                        .anybody = options->anybody != NULL,
-                                       .banner = banner,
+                                       .banner = &memory->banner,
                                        .login_seconds = options->login_seconds,
                                        .idle_seconds = options->idle_seconds,
                                        .life_seconds = options->life_seconds,
@@ -253,7 +258,6 @@ static void set_keepalive(int fd, size_t slots)
 /* Forks the network process, and becomes the monitor. */
 static int fork_processes(const struct options *options, const struct peer *peer)
 {
-    static struct banner banner;
     int monitors[2];
     int sessions[2];
     const struct identity identity = identity_find();
@@ -273,7 +277,6 @@ static int fork_processes(const struct options *options, const struct peer *peer
         set_keepalive(STDIN_FILENO, admission.limit);
     }
     launcher_environment_wipe(); /* admission needs XDG_RUNTIME_DIR */
-    options_banner(&banner, options);
     pid_t network = fork();
     if (network < 0) {
         return trouble("fork");
@@ -282,7 +285,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
     if (network == 0) {
         /* The sandbox closes all descriptors that are not the network process's. */
         set_sockets();
-        serve(options, &banner, peer, admission.uid == 0 ? &identity : NULL, cookie);
+        serve(options, peer, admission.uid == 0 ? &identity : NULL, cookie);
         _exit(0);
     }
     struct monitor_setup setup = {.options = options,

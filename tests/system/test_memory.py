@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.root, pytest.mark.sandbox]  # a sani
 SLACK_KILOBYTES = 16
 STACK_KILOBYTES = 24
 STALLED_KILOBYTES = 64
+VARIABLES_KILOBYTES = 12
 NEEDLE = b"a pass phrase that was typed"
 
 
@@ -63,6 +64,23 @@ def assert_stacks_given_back(raw):
     for pid in (raw.line.network, raw.line.monitor):
         assert proc.wait_until(lambda pid=pid: proc.stack_kilobytes(pid) <= STACK_KILOBYTES, proc.PATIENCE_SECONDS), \
             f"{proc.stack_kilobytes(pid)} kB of the stack stay"
+
+
+def variables_kilobytes(pid):
+    """What a process has of its program's variables: the writable mappings of the file, and what follows without a name."""
+    with open(f"/proc/{pid}/smaps", encoding="ascii", errors="replace") as file:
+        mappings = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ \S+ \d+ *(\S*)\n(?:\w+: .*\n)*?Anonymous: +(\d+) kB", file.read(), re.M)
+    program, end, kilobytes = os.readlink(f"/proc/{pid}/exe"), None, 0
+    for start, after, rights, name, anonymous in mappings:
+        if name == program or (name == "" and start == end):
+            end = after
+            kilobytes += int(anonymous) if "w" in rights else 0
+    return kilobytes
+
+
+def test_small_variables_share_a_page(resting):
+    """A large one between them would cost each process a page. The monitor has .data, those of .bss, and its own memory."""
+    assert max(variables_kilobytes(pid) for pid in (resting.line.network, resting.line.monitor)) <= VARIABLES_KILOBYTES
 
 
 @pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="this kernel has no huge pages")
