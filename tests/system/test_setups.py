@@ -24,7 +24,7 @@ from sftp_wire import OPEN, init, packet, string, u32  # noqa: E402
 from site_setup import run_or_fail  # noqa: E402
 
 SECONDS = float(os.environ.get("WREN_SETUPS_SECONDS", "0"))
-EXAMPLES = 40
+EXAMPLES = 160
 THEIRS = shutil.which("sshd", path="/usr/sbin:/sbin")
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox,
