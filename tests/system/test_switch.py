@@ -405,6 +405,7 @@ def check_killed(host, step):
     return whole
 
 
+@pytest.mark.thorough
 def test_each_state(tmp_path):
     """Killed before any of its commands, it leaves one server on the port, and after the deadline the old one, unless the
     switch was whole already."""
@@ -457,6 +458,7 @@ def check_way_back(host, step, argument):
     host.assert_old()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("argument", ["--back", "--undo"], ids=["timer", "undo"])
 def test_each_state_on_the_way_back(tmp_path, argument):
     """The way back can be killed at each command, too."""
