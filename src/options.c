@@ -3,8 +3,8 @@
 #include "log.h"
 #include "tools.h"
 
-/* The seconds of a hundred days. */
-#define MOST_SECONDS 8640000
+/* The most of any number: the seconds of a hundred days. */
+#define MOST_NUMBER 8640000
 
 /* The rows, in the order of the help. Of two flags in one line of it, the second has no text. The
  * usage, below, has another order. */
@@ -29,20 +29,20 @@
         "  -N user     let anybody in without a key, as user, who runs wrensshd; needs -e\n")      \
     ROW('g', FLAG_OWN_VALUES, groups, 0, 0,                                                        \
         "  -g group    let in only members of this group; may be given twice\n")                   \
-    ROW('U', FLAG_NUMBER, user_connections, 0, MOST_SECONDS,                                       \
+    ROW('U', FLAG_NUMBER, user_connections, 0, MOST_NUMBER,                                        \
         "  -U number   most connections of a user (0: any; by memory)\n")                          \
     ROW('G', FLAG_TEXT, reserve_group, 1, UINT32_MAX,                                              \
         "  -G group    reserve connections for this group, as for root\n")                         \
     ROW('r', FLAG_SET, no_root, true, 0, "  -r          do not let in root\n")                     \
-    ROW('t', FLAG_NUMBER, login_seconds, 1, MOST_SECONDS,                                          \
+    ROW('t', FLAG_NUMBER, login_seconds, 1, MOST_NUMBER,                                           \
         "  -t seconds  end connections without a login by then (60)\n")                            \
-    ROW('i', FLAG_NUMBER, idle_seconds, 0, MOST_SECONDS,                                           \
+    ROW('i', FLAG_NUMBER, idle_seconds, 0, MOST_NUMBER,                                            \
         "  -i seconds  end connections that move no data in this time (0: never)\n")               \
-    ROW('M', FLAG_NUMBER, life_seconds, 0, MOST_SECONDS,                                           \
+    ROW('M', FLAG_NUMBER, life_seconds, 0, MOST_NUMBER,                                            \
         "  -M seconds  end connections after this time, whatever they do (0: never)\n")            \
-    ROW('k', FLAG_NUMBER, keepalive_seconds, 0, MOST_SECONDS,                                      \
+    ROW('k', FLAG_NUMBER, keepalive_seconds, 0, MOST_NUMBER,                                       \
         "  -k seconds  probe a client that is silent so long (0: never)\n")                        \
-    ROW('m', FLAG_NUMBER, attempts, 1, MOST_SECONDS,                                               \
+    ROW('m', FLAG_NUMBER, attempts, 1, MOST_NUMBER,                                                \
         "  -m number   end connections after this many refused signatures (6)\n")                  \
     ROW('B', FLAG_SET, best_effort, true, 0,                                                       \
         "  -B          serve even where the kernel lacks a layer of the sandbox\n")                \

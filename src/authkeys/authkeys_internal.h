@@ -374,9 +374,9 @@ struct authkeys_report {
  * Fills in the report, which must be zeros: what a login with the key of each line of the user's
  * files and of -c's would log; empty lines and comments are left out. If the lines do not fit, the
  * last finding is about one that may work, if there is one; with a file of -R all that may work are
- * kept, up to the limit. The verdict is AUTHKEYS_NOT_LISTED, or why the first of the user's files
- * that can't be used can't be: the next ones, unless missing, and -c's are findings; or, without
- * findings, why -R's can't be.
+ * kept, up to the limit. The verdict says why the first unusable one of the user's files can't be
+ * used, or else is AUTHKEYS_NOT_LISTED. Further unusable files, unless missing, and -c's are
+ * findings. Where there are no findings, the verdict says why -R's file can't be used.
  */
 void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
                       const struct authkeys_query *query, const struct account *account,

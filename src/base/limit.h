@@ -1,6 +1,6 @@
 /*
- * Every limit of the daemon, each with its reason. Names end in their unit. Those of admission,
- * which depend on the memory, are in limit_slots.h.
+ * The limits that several files share, each with its reason; those of a single file are at its top.
+ * Names end in their unit. Limits of admission, which depend on the memory, are in limit_slots.h.
  */
 #ifndef WREN_LIMIT_H
 #define WREN_LIMIT_H

@@ -74,9 +74,9 @@
 
 /* Connections after their login: of one user 288 on a large machine, what a launcher left for a
  * forge whose logins are all one user's; of all users half as many again, so that one user can't
- * take them all. The memory of the first so many slots has none: of a board of 64 MiB the kernel
- * and the system take that. There 9 sessions with our SFTP server, 459 KiB each, left 5 MiB free;
- * with 14 there was no memory for a new connection. */
+ * take them all. The memory of the first LIMIT_LOGINS_WITHOUT slots counts for no login: of a board
+ * of 64 MiB the kernel and the system take that. There 9 sessions with our SFTP server, 459 KiB
+ * each, left 5 MiB free; with 14 there was no memory for a new connection. */
 #define LIMIT_LOGINS_OF_USER 288
 #define LIMIT_LOGINS         432
 #define LIMIT_LOGINS_WITHOUT 4
