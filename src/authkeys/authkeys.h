@@ -20,7 +20,7 @@
  */
 #define WORDS_NO_ANSWER "no answer about authorized_keys"
 #define AUTHKEYS_EACH_REASON(REASON)                                                               \
-    REASON(LISTED, "key is listed", "")                                                            \
+    REASON(GOOD, "key is listed", "")                                                              \
     REASON(NOT_LISTED, "key is not listed", "")                                                    \
     REASON(MISSING, "", "put the line of a .pub file there") /* the text of `error` instead */     \
     REASON(UNREADABLE, "", "")                               /* likewise */                        \

@@ -52,7 +52,7 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
                    ? AUTHKEYS_AUTHORITY_TYPE
                    : fault;
     }
-    if (fault != AUTHKEYS_LISTED) {
+    if (fault != AUTHKEYS_GOOD) {
         return fault;
     }
     memcpy(finding->fingerprint, report->key.fingerprint, sizeof(finding->fingerprint));

@@ -43,7 +43,7 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
 
 /* ---- StrictModes ----------------------------------------------------------------------------- */
 
-/* AUTHKEYS_LISTED for none. */
+/* AUTHKEYS_GOOD for none. */
 static enum authkeys_reason find_fault(struct authkeys_file *file, const struct stat *found,
                                        uid_t user, mode_t forbidden)
 {
@@ -52,7 +52,7 @@ static enum authkeys_reason find_fault(struct authkeys_file *file, const struct 
     if (found->st_uid != 0 && found->st_uid != user) {
         return AUTHKEYS_UNSAFE_OWNER;
     }
-    return (found->st_mode & forbidden) != 0 ? AUTHKEYS_UNSAFE_MODE : AUTHKEYS_LISTED;
+    return (found->st_mode & forbidden) != 0 ? AUTHKEYS_UNSAFE_MODE : AUTHKEYS_GOOD;
 }
 
 /* An ACL may let others write, and its mask looks like the group's right. */
@@ -70,7 +70,7 @@ static bool is_safe(struct authkeys_file *file, const char *path, const struct s
     bool by_own_group = fault == AUTHKEYS_UNSAFE_MODE && (found->st_mode & 002) == 0 &&
                         found->st_gid == account->gid && !has_acl(path) &&
                         users_group_is_private(account->gid, account->user);
-    return fault == AUTHKEYS_LISTED || by_own_group || refuse(file, fault, path);
+    return fault == AUTHKEYS_GOOD || by_own_group || refuse(file, fault, path);
 }
 
 /* Cuts the last component off: "/a/b" becomes "/a", "/a" becomes "/". False at the root. */
@@ -173,7 +173,7 @@ static void open_checked(struct authkeys_file *file, mode_t forbidden)
     }
     file->reason = S_ISREG(found.st_mode) ? find_fault(file, &found, geteuid(), forbidden)
                                           : AUTHKEYS_NOT_REGULAR;
-    if (file->reason != AUTHKEYS_LISTED) {
+    if (file->reason != AUTHKEYS_GOOD) {
         close(file->fd);
         file->fd = -1;
     }

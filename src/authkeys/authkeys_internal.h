@@ -71,7 +71,7 @@ bool key_line_lists(const struct key_line *line, const struct key_text *wanted);
  * asked for every line of a login. */
 enum authkeys_reason key_line_fault(const struct key_line *line);
 
-/* Reads the key in a line. Returns AUTHKEYS_LISTED if a login may offer it; otherwise what is wrong
+/* Reads the key in a line. Returns AUTHKEYS_GOOD if a login may offer it; otherwise what is wrong
  * with it, as above, or AUTHKEYS_LINE_OTHER_TYPE. */
 enum authkeys_reason key_line_read_key(struct key_text *key, const struct key_line *line);
 
@@ -127,7 +127,7 @@ enum authkeys_reason certificate_narrow(struct grant *grant,
 /* What the options of authorized_keys and of certificates have as values: lists of addresses and of
  * names, and times. Names of hosts are never looked up. The lists hold no NUL. */
 
-/* The two that judge an address return AUTHKEYS_LISTED, AUTHKEYS_ELSEWHERE, or
+/* The two that judge an address return AUTHKEYS_GOOD, AUTHKEYS_ELSEWHERE, or
  * AUTHKEYS_BROKEN_OPTION if the list is malformed. */
 
 /*
@@ -161,7 +161,7 @@ struct authkeys_line_terms {
 
 /*
  * Judges a line's options one after the other. Sets the flags, the command and the environment of
- * the grant, and no other field. Returns AUTHKEYS_LISTED, or why the line grants nothing; then
+ * the grant, and no other field. Returns AUTHKEYS_GOOD, or why the line grants nothing; then
  * `option` names the wrong option. `certificate` is NULL for a plain key.
  */
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
@@ -180,7 +180,7 @@ bool authkeys_options_name_authority(struct reader options);
 /* True if a key with this reason can log in, perhaps from another address or as an authority. */
 static inline bool authkeys_may_work(uint32_t reason)
 {
-    return reason == AUTHKEYS_LISTED || reason == AUTHKEYS_ELSEWHERE ||
+    return reason == AUTHKEYS_GOOD || reason == AUTHKEYS_ELSEWHERE ||
            reason == AUTHKEYS_FOR_AUTHORITY;
 }
 
@@ -195,7 +195,7 @@ struct authkeys_case {
 
 /*
  * Judges a line that lists the key or the authority, for a login and for -T. The grant begins with
- * what describes the key, and counts only if the reason is AUTHKEYS_LISTED. `option`, which is "",
+ * what describes the key, and counts only if the reason is AUTHKEYS_GOOD. `option`, which is "",
  * names the option that refuses. A line of -c's file is a key without options.
  */
 enum authkeys_reason authkeys_judge_line(struct grant *grant,
@@ -310,7 +310,7 @@ enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *l
 
 /* The refusals that a login and -T's explanation share. */
 
-/* Sets the verdict's reason, AUTHKEYS_LISTED too, with the file's path and the line, or 0. */
+/* Sets the verdict's reason, AUTHKEYS_GOOD too, with the file's path and the line, or 0. */
 void authkeys_set_reason(struct authkeys_verdict *verdict, enum authkeys_reason reason,
                          const char *path, uint32_t line);
 

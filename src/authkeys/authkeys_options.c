@@ -37,7 +37,7 @@ static struct reader value_of(const struct reading *reading)
 
 static enum authkeys_reason good_if(bool good)
 {
-    return good ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
+    return good ? AUTHKEYS_GOOD : AUTHKEYS_BROKEN_OPTION;
 }
 
 /* ---- what they do ---------------------------------------------------------------------------- */
@@ -45,7 +45,7 @@ static enum authkeys_reason good_if(bool good)
 static enum authkeys_reason on_authority(struct reading *reading)
 {
     reading->terms->is_authority = true;
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 static enum authkeys_reason on_command(struct reading *reading)
@@ -58,7 +58,7 @@ static enum authkeys_reason on_command(struct reading *reading)
     grant->flags |= GRANT_FORCED;
     memcpy(grant->command, reading->value, bytes + 1);
     grant->command_bytes = (uint32_t)bytes;
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 static enum authkeys_reason on_principals(struct reading *reading)
@@ -70,7 +70,7 @@ static enum authkeys_reason on_principals(struct reading *reading)
     reading->terms->has_principals = true;
     reading->terms->names_principal =
         certificate != NULL && certificate_names_one_of(certificate, value_of(reading));
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 static enum authkeys_reason on_from(struct reading *reading)
@@ -89,7 +89,7 @@ static enum authkeys_reason on_expiry_time(struct reading *reading)
     if (!expiry_read(&at, reading->value)) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    return reading->query->now < at ? AUTHKEYS_LISTED : AUTHKEYS_EXPIRED;
+    return reading->query->now < at ? AUTHKEYS_GOOD : AUTHKEYS_EXPIRED;
 }
 
 static bool has_variable(const struct grant *grant, const char *name, size_t name_bytes)
@@ -115,14 +115,14 @@ static enum authkeys_reason on_environment(struct reading *reading)
         return AUTHKEYS_BROKEN_OPTION;
     }
     if (!reading->query->may_set_environment || has_variable(grant, value, name_bytes)) {
-        return AUTHKEYS_LISTED;
+        return AUTHKEYS_GOOD;
     }
     if (bytes > sizeof(grant->environment) - grant->environment_bytes) {
         return AUTHKEYS_BROKEN_OPTION;
     }
     memcpy(grant->environment + grant->environment_bytes, value, bytes);
     grant->environment_bytes += (uint32_t)bytes;
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 /* ---- forwarding: read, and never granted ----------------------------------------------------- */
@@ -260,7 +260,7 @@ static enum authkeys_reason read_option(struct reading *reading, struct reader *
     } else {
         reading->grant->flags &= ~option->flag;
     }
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 /* An option ends with the text, or with a comma and another option. */
@@ -295,7 +295,7 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
 {
     struct reading reading = {
         .query = query, .certificate = certificate, .grant = grant, .terms = terms};
-    enum authkeys_reason refused = AUTHKEYS_LISTED;
+    enum authkeys_reason refused = AUTHKEYS_GOOD;
     memset(terms, 0, sizeof(*terms));
     grant->flags = GRANT_OF_PLAIN_LINE;
     grant->command_bytes = grant->environment_bytes = 0;
@@ -309,7 +309,7 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
             reason = AUTHKEYS_BROKEN_OPTION;
             broken = true;
         }
-        if (reason != AUTHKEYS_LISTED && (broken || refused == AUTHKEYS_LISTED)) {
+        if (reason != AUTHKEYS_GOOD && (broken || refused == AUTHKEYS_GOOD)) {
             authkeys_name_option(option, name.bytes, name.left);
             refused = reason;
         }
@@ -317,7 +317,7 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
             break;
         }
     }
-    if (refused == AUTHKEYS_LISTED && terms->has_principals && !terms->is_authority) {
+    if (refused == AUTHKEYS_GOOD && terms->has_principals && !terms->is_authority) {
         authkeys_name_option(option, "principals", strlen("principals"));
         refused = AUTHKEYS_BROKEN_OPTION;
     }

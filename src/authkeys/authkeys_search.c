@@ -69,7 +69,7 @@ enum authkeys_reason authkeys_judge_line(struct grant *grant,
 {
     const struct certificate *certificate = given->certificate;
     struct authkeys_line_terms terms = {.is_authority = given->of_admins};
-    enum authkeys_reason reason = AUTHKEYS_LISTED;
+    enum authkeys_reason reason = AUTHKEYS_GOOD;
     if (!given->of_admins) {
         reason =
             authkeys_options_of_line(grant, &terms, option, options, given->query, certificate);
@@ -78,15 +78,15 @@ enum authkeys_reason authkeys_judge_line(struct grant *grant,
     } else {
         grant->flags = GRANT_PERMISSIONS; /* only the certificate narrows it */
     }
-    if (reason == AUTHKEYS_LISTED && terms.is_authority != (certificate != NULL)) {
+    if (reason == AUTHKEYS_GOOD && terms.is_authority != (certificate != NULL)) {
         reason = terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_NO_AUTHORITY;
-    } else if (reason == AUTHKEYS_LISTED && certificate != NULL) {
+    } else if (reason == AUTHKEYS_GOOD && certificate != NULL) {
         reason = certificate_narrow(grant, option, certificate, given->query);
         bool named = terms.has_principals ? terms.names_principal
                                           : certificate_names(certificate, given->account->user);
-        reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
+        reason = reason == AUTHKEYS_GOOD && !named ? AUTHKEYS_PRINCIPAL : reason;
     }
-    bool may_work = reason == AUTHKEYS_LISTED || (given->by_anybody && authkeys_may_work(reason));
+    bool may_work = reason == AUTHKEYS_GOOD || (given->by_anybody && authkeys_may_work(reason));
     if (may_work && lacks_shell(grant, terms.is_authority, given)) {
         authkeys_name_option(option, "", 0);
         reason = AUTHKEYS_NO_SHELL;
@@ -117,18 +117,18 @@ static bool accept_line(struct search *search)
     char option[AUTHKEYS_OPTION_BYTES] = "";
     enum authkeys_reason reason =
         authkeys_judge_line(&grant, option, search->line.options, &search->given);
-    if (reason == AUTHKEYS_LISTED) {
+    if (reason == AUTHKEYS_GOOD) {
         if (is_revoked(search)) {
             return true;
         }
         verdict->grant = grant;
     }
-    if (reason == AUTHKEYS_LISTED || !search->settled) {
+    if (reason == AUTHKEYS_GOOD || !search->settled) {
         authkeys_set_reason(verdict, reason, search->path, search->lines->number);
         memcpy(verdict->option, option, sizeof(verdict->option));
         search->settled = true;
     }
-    return reason == AUTHKEYS_LISTED;
+    return reason == AUTHKEYS_GOOD;
 }
 
 /* ---- the offer ------------------------------------------------------------------------------- */

@@ -123,7 +123,7 @@ static enum authkeys_reason on_force_command(struct certificate_terms *terms, st
         return AUTHKEYS_BROKEN_OPTION;
     }
     terms->flags |= GRANT_FORCED;
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 static enum authkeys_reason on_source_address(struct certificate_terms *terms, struct reader data)
@@ -167,7 +167,7 @@ static enum authkeys_reason read_one(struct certificate_terms *terms,
         return known->handle(terms, data);
     }
     terms->flags |= known->flag;
-    return data.left == 0 ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
+    return data.left == 0 ? AUTHKEYS_GOOD : AUTHKEYS_BROKEN_OPTION;
 }
 
 /* An unknown extension is ignored; an unknown critical option is an error. */
@@ -183,12 +183,12 @@ static enum authkeys_reason read_all(struct certificate_terms *terms,
         if (reason == AUTHKEYS_UNKNOWN_OPTION && known == extensions) {
             continue;
         }
-        if (reason != AUTHKEYS_LISTED) {
+        if (reason != AUTHKEYS_GOOD) {
             authkeys_name_option(option, name.bytes, name.left);
             return reason;
         }
     }
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 static enum authkeys_reason merge_terms(struct grant *grant, const struct certificate_terms *terms)
@@ -207,9 +207,9 @@ static enum authkeys_reason merge_terms(struct grant *grant, const struct certif
     }
     /* NOLINTEND(clang-analyzer-core.NonNullParamChecker) */
     uint32_t permitted = grant->flags & terms->flags & GRANT_PERMISSIONS;
-    uint32_t restricted = (grant->flags | terms->flags) & (GRANT_VERIFY | GRANT_FORCED);
+    uint32_t restricted = (grant->flags | terms->flags) & GRANT_RESTRICTIONS;
     grant->flags = permitted | restricted | GRANT_CERTIFICATE;
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 enum authkeys_reason certificate_narrow(struct grant *grant,
@@ -232,8 +232,8 @@ enum authkeys_reason certificate_narrow(struct grant *grant,
         return AUTHKEYS_CERT_EXPIRED;
     }
     enum authkeys_reason reason = read_all(&terms, critical_options, certificate->critical, option);
-    if (reason == AUTHKEYS_LISTED) {
+    if (reason == AUTHKEYS_GOOD) {
         reason = read_all(&terms, extensions, certificate->extensions, option);
     }
-    return reason == AUTHKEYS_LISTED ? merge_terms(grant, &terms) : reason;
+    return reason == AUTHKEYS_GOOD ? merge_terms(grant, &terms) : reason;
 }

@@ -136,7 +136,7 @@ enum authkeys_reason match_from(struct reader list, const char *address)
         found = found || (fits && !negated);
         denied = denied || (fits && negated);
     } while (reader_take(&list, ","));
-    return found && !denied ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;
+    return found && !denied ? AUTHKEYS_GOOD : AUTHKEYS_ELSEWHERE;
 }
 
 enum authkeys_reason match_networks(struct reader list, const char *address)
@@ -151,7 +151,7 @@ enum authkeys_reason match_networks(struct reader list, const char *address)
         }
         found = found || is_within(&client, &network);
     } while (reader_take(&list, ","));
-    return found ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;
+    return found ? AUTHKEYS_GOOD : AUTHKEYS_ELSEWHERE;
 }
 
 bool match_name(struct reader list, const struct reader *name)

@@ -165,5 +165,5 @@ enum authkeys_reason key_line_read_key(struct key_text *key, const struct key_li
         return AUTHKEYS_LINE_DAMAGED;
     }
     key_write_text(key, &fields);
-    return key_line_lists(line, key) ? AUTHKEYS_LISTED : AUTHKEYS_LINE_DAMAGED;
+    return key_line_lists(line, key) ? AUTHKEYS_GOOD : AUTHKEYS_LINE_DAMAGED;
 }

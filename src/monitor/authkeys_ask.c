@@ -38,7 +38,7 @@ static bool is_account_valid(const struct authkeys_account *account,
 static bool accept_verdict(struct authkeys_verdict *verdict,
                            const struct authkeys_verdict *received)
 {
-    if (received->reason < AUTHKEYS_LISTED || received->reason >= AUTHKEYS_NO_CHILD ||
+    if (received->reason < AUTHKEYS_GOOD || received->reason >= AUTHKEYS_NO_CHILD ||
         !is_grant_valid(&received->grant)) {
         return false;
     }
@@ -46,7 +46,7 @@ static bool accept_verdict(struct authkeys_verdict *verdict,
     verdict->path[sizeof(verdict->path) - 1] = '\0';
     verdict->option[sizeof(verdict->option) - 1] = '\0';
     verdict->grant.key_id[sizeof(verdict->grant.key_id) - 1] = '\0';
-    return verdict->reason == AUTHKEYS_LISTED;
+    return verdict->reason == AUTHKEYS_GOOD;
 }
 
 /* What the child writes, and whether it has closed its end: then a read does not wait. */

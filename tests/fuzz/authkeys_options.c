@@ -208,7 +208,7 @@ static enum authkeys_reason say_value(struct expected *expected, struct input na
         return say_from(expected, value, attempt->query.address);
     } else if (is(name, "expiry-time")) {
         if (expiry_read(&end, value)) {
-            return end <= attempt->query.now ? AUTHKEYS_EXPIRED : AUTHKEYS_LISTED;
+            return end <= attempt->query.now ? AUTHKEYS_EXPIRED : AUTHKEYS_GOOD;
         }
         good = false;
     } else if (is(name, "environment")) {
@@ -218,7 +218,7 @@ static enum authkeys_reason say_value(struct expected *expected, struct input na
     } else {
         good = is_destination(value, is(name, "permitlisten"));
     }
-    return good ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
+    return good ? AUTHKEYS_GOOD : AUTHKEYS_BROKEN_OPTION;
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -234,9 +234,8 @@ static enum authkeys_reason say_option(struct expected *expected,
     if (option->valued && !option->readable) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    enum authkeys_reason reason = option->valued
-                                      ? say_value(expected, option->name, option->value, attempt)
-                                      : AUTHKEYS_LISTED;
+    enum authkeys_reason reason =
+        option->valued ? say_value(expected, option->name, option->value, attempt) : AUTHKEYS_GOOD;
     bool judged = reason != AUTHKEYS_BROKEN_OPTION;
     return judged && !option->ends ? AUTHKEYS_BROKEN_OPTION : reason;
 }
@@ -246,13 +245,13 @@ static void expect(struct expected *expected, struct input options, const struct
     static struct second_option option;
     memset(expected, 0, sizeof(*expected));
     expected->pty = expected->user_rc = true;
-    expected->reason = AUTHKEYS_LISTED;
+    expected->reason = AUTHKEYS_GOOD;
     expected->environment = (struct fields)FIELDS_IN(expected->environment_bytes);
     while (options.left > 0) {
         second_option(&options, &option);
         enum authkeys_reason reason = say_option(expected, &option, attempt);
         bool broken = reason == AUTHKEYS_BROKEN_OPTION || reason == AUTHKEYS_UNKNOWN_OPTION;
-        if (broken || (reason != AUTHKEYS_LISTED && expected->reason == AUTHKEYS_LISTED)) {
+        if (broken || (reason != AUTHKEYS_GOOD && expected->reason == AUTHKEYS_GOOD)) {
             expected->reason = reason;
             expected->name = option.name;
         }
@@ -260,7 +259,7 @@ static void expect(struct expected *expected, struct input options, const struct
             return;
         }
     }
-    if (expected->reason == AUTHKEYS_LISTED && expected->principals > 0 && !expected->authority) {
+    if (expected->reason == AUTHKEYS_GOOD && expected->principals > 0 && !expected->authority) {
         expected->reason = AUTHKEYS_BROKEN_OPTION;
         expected->name = (struct input){(const uint8_t *)"principals", strlen("principals")};
     }
@@ -297,7 +296,7 @@ static void check(struct input options, const struct attempt *attempt)
         memcpy(cut, expected.name.at, shown);
     }
     FUZZ_CHECK(memcmp(option, cut, sizeof(cut)) == 0);
-    if (reason == AUTHKEYS_LISTED) {
+    if (reason == AUTHKEYS_GOOD) {
         check_grant(&grant, &expected);
         FUZZ_CHECK(terms.is_authority == expected.authority);
         FUZZ_CHECK(terms.has_principals == (expected.principals > 0));

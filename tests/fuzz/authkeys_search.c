@@ -32,7 +32,7 @@ struct scene {
     struct account account;
     struct input files[FILES];
     unsigned users;                               /* how many */
-    enum authkeys_reason faults[LIMIT_KEY_FILES]; /* AUTHKEYS_LISTED for none */
+    enum authkeys_reason faults[LIMIT_KEY_FILES]; /* AUTHKEYS_GOOD for none */
     struct input pieces;
     uint8_t blob[CERTIFIED_BYTES];
     bool has_authorities, has_revoked;
@@ -57,7 +57,7 @@ static void open_files(struct authkeys_files *files, const struct scene *scene, 
     files->revoked.fd = fds[REVOKED_KEYS];
     for (unsigned i = 0; i < scene->users; i++) {
         files->users[i].reason = scene->faults[i];
-        files->users[i].fd = scene->faults[i] == AUTHKEYS_LISTED ? fds[USERS + i] : -1;
+        files->users[i].fd = scene->faults[i] == AUTHKEYS_GOOD ? fds[USERS + i] : -1;
         files->users[i].path = users_paths[i];
     }
 }
@@ -170,7 +170,7 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
     const struct authkeys_query *query = &opinion->scene->query;
     const struct certificate *certificate = opinion->certified ? &opinion->certificate : NULL;
     struct authkeys_line_terms terms = {.is_authority = true};
-    enum authkeys_reason reason = AUTHKEYS_LISTED;
+    enum authkeys_reason reason = AUTHKEYS_GOOD;
     memset(&grant, 0, sizeof(grant));
     grant.flags = GRANT_PTY | GRANT_USER_RC | GRANT_UNTOUCHED;
     if (users) {
@@ -178,14 +178,14 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
     } else if (options.left > 0) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    if (reason == AUTHKEYS_LISTED && terms.is_authority != opinion->certified) {
+    if (reason == AUTHKEYS_GOOD && terms.is_authority != opinion->certified) {
         return terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_NO_AUTHORITY;
     }
-    if (reason == AUTHKEYS_LISTED && opinion->certified) {
+    if (reason == AUTHKEYS_GOOD && opinion->certified) {
         bool named = terms.has_principals ? terms.names_principal
                                           : certificate_names(&opinion->certificate, "alice");
         reason = certificate_narrow(&grant, option, certificate, query);
-        reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
+        reason = reason == AUTHKEYS_GOOD && !named ? AUTHKEYS_PRINCIPAL : reason;
     }
     opinion->flags = grant.flags;
     bool forces_sftp =
@@ -193,7 +193,7 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
         second_is((struct input){(const uint8_t *)grant.command, strcspn(grant.command, " \t")},
                   "internal-sftp");
     bool has_shell = opinion->scene->account.shell[0] != '\0';
-    return reason == AUTHKEYS_LISTED && !has_shell && !forces_sftp ? AUTHKEYS_NO_SHELL : reason;
+    return reason == AUTHKEYS_GOOD && !has_shell && !forces_sftp ? AUTHKEYS_NO_SHELL : reason;
 }
 
 /* True if a line lets the key in. */
@@ -232,20 +232,20 @@ static bool look(struct opinion *opinion, int which, const char *path, bool *set
             continue;
         }
         enum authkeys_reason reason = judge(opinion, which >= USERS, line.options, option);
-        if (reason == AUTHKEYS_LISTED && opinion->scene->has_revoked) {
+        if (reason == AUTHKEYS_GOOD && opinion->scene->has_revoked) {
             look_among_revoked(opinion);
             if (opinion->over) {
                 return false;
             }
         }
-        if (reason == AUTHKEYS_LISTED || !*settled) {
+        if (reason == AUTHKEYS_GOOD || !*settled) {
             opinion->reason = reason;
             opinion->line = number;
             opinion->path = path;
             memcpy(opinion->option, option, sizeof(option));
             *settled = true;
         }
-        if (reason == AUTHKEYS_LISTED) {
+        if (reason == AUTHKEYS_GOOD) {
             memset(opinion->option, 0, sizeof(opinion->option));
             return true;
         }
@@ -279,10 +279,10 @@ static void form_opinion(struct opinion *opinion, const struct scene *scene)
         enum authkeys_reason fault = scene->faults[i];
         bool weak = opinion->reason == AUTHKEYS_MISSING || opinion->reason == AUTHKEYS_NOT_LISTED;
         if (!settled && weak && fault != AUTHKEYS_MISSING) {
-            opinion->reason = fault == AUTHKEYS_LISTED ? AUTHKEYS_NOT_LISTED : fault;
+            opinion->reason = fault == AUTHKEYS_GOOD ? AUTHKEYS_NOT_LISTED : fault;
             opinion->path = users_paths[i];
         }
-        if (fault == AUTHKEYS_LISTED && look(opinion, (int)(USERS + i), users_paths[i], &settled)) {
+        if (fault == AUTHKEYS_GOOD && look(opinion, (int)(USERS + i), users_paths[i], &settled)) {
             return;
         }
         if (opinion->over) {
@@ -316,7 +316,7 @@ static void check(const struct scene *scene, uint32_t offset)
     FUZZ_CHECK(strcmp(whole.path, opinion.path) == 0);
     FUZZ_CHECK(memcmp(whole.option, opinion.option, sizeof(whole.option)) == 0);
     FUZZ_CHECK(whole.revoked_empty == opinion.revoked_empty);
-    if (whole.reason == AUTHKEYS_LISTED) {
+    if (whole.reason == AUTHKEYS_GOOD) {
         FUZZ_CHECK(whole.grant.flags == opinion.flags);
         FUZZ_CHECK(memcmp(whole.grant.fingerprint, opinion.key.fingerprint, 32) == 0);
         FUZZ_CHECK(memcmp(whole.grant.authority, opinion.authority.fingerprint, 32) == 0);
@@ -332,8 +332,8 @@ static void check(const struct scene *scene, uint32_t offset)
         /* What the authorities' file or one of the user's does not say any more, the next may. */
         bool next = broken == AUTHORITIES ||
                     (broken >= USERS && strcmp(whole.path, users_paths[broken - USERS]) == 0);
-        FUZZ_CHECK(other.reason != AUTHKEYS_LISTED ||
-                   (whole.reason == AUTHKEYS_LISTED && (whole.line == other.line || next)));
+        FUZZ_CHECK(other.reason != AUTHKEYS_GOOD ||
+                   (whole.reason == AUTHKEYS_GOOD && (whole.line == other.line || next)));
     }
 }
 
@@ -362,14 +362,14 @@ static void compare_finding(const struct authkeys_finding *finding,
 {
     bool same = memcmp(finding->fingerprint, login->grant.fingerprint, 32) == 0;
     if (same && finding->reason == AUTHKEYS_REVOKED) {
-        FUZZ_CHECK(login->reason != AUTHKEYS_LISTED); /* another reason may come first */
+        FUZZ_CHECK(login->reason != AUTHKEYS_GOOD); /* another reason may come first */
         return;
     }
     FUZZ_CHECK(!same || login->reason != AUTHKEYS_REVOKED);
-    FUZZ_CHECK(!same || finding->reason != AUTHKEYS_LISTED || login->reason == AUTHKEYS_LISTED);
+    FUZZ_CHECK(!same || finding->reason != AUTHKEYS_GOOD || login->reason == AUTHKEYS_GOOD);
     if (same && is_in_file(finding, login)) {
         if (finding->reason == AUTHKEYS_NO_SHELL && login->reason != AUTHKEYS_NO_SHELL) {
-            FUZZ_CHECK(login->reason != AUTHKEYS_LISTED && authkeys_may_work(login->reason));
+            FUZZ_CHECK(login->reason != AUTHKEYS_GOOD && authkeys_may_work(login->reason));
             return;
         }
         FUZZ_CHECK(login->reason == finding->reason);
@@ -389,7 +389,7 @@ static void compare_authority(const struct authkeys_finding *finding,
         return;
     }
     FUZZ_CHECK(login->reason ==
-               (finding->reason == AUTHKEYS_LISTED ? AUTHKEYS_NO_AUTHORITY : finding->reason));
+               (finding->reason == AUTHKEYS_GOOD ? AUTHKEYS_NO_AUTHORITY : finding->reason));
     FUZZ_CHECK(memcmp(login->option, finding->option, sizeof(login->option)) == 0);
 }
 
@@ -412,14 +412,14 @@ static void check_lines(const struct scene *scene)
     FUZZ_CHECK(report.more == 0 || report.count == LIMIT_EXPLAINED_LINES);
     if (strcmp(verdict.path, "/revoked") == 0) {
         FUZZ_CHECK(verdict.reason > AUTHKEYS_REVOKED);
-        FUZZ_CHECK(report.count == 0 && (!plain || login.reason != AUTHKEYS_LISTED));
+        FUZZ_CHECK(report.count == 0 && (!plain || login.reason != AUTHKEYS_GOOD));
         return;
     }
     FUZZ_CHECK(verdict.reason == AUTHKEYS_NOT_LISTED || verdict.reason == AUTHKEYS_MISSING ||
                verdict.reason == AUTHKEYS_UNSAFE_OWNER);
     for (uint32_t i = 0; i < report.count; i++) {
         const struct authkeys_finding *finding = &report.findings[i];
-        FUZZ_CHECK(finding->reason >= AUTHKEYS_LISTED && finding->reason <= AUTHKEYS_REVOKED);
+        FUZZ_CHECK(finding->reason >= AUTHKEYS_GOOD && finding->reason <= AUTHKEYS_REVOKED);
         FUZZ_CHECK(finding->file >= file && finding->file <= LIMIT_KEY_FILES);
         FUZZ_CHECK(finding->file > file || finding->line > number);
         number = finding->line;
@@ -427,10 +427,10 @@ static void check_lines(const struct scene *scene)
         compare_authority(finding, &login);
         if (plain && file < LIMIT_KEY_FILES) {
             compare_finding(finding, &login);
-            listed = listed || (is_in_file(finding, &login) && finding->reason == AUTHKEYS_LISTED);
+            listed = listed || (is_in_file(finding, &login) && finding->reason == AUTHKEYS_GOOD);
         }
     }
-    FUZZ_CHECK(!plain || login.reason != AUTHKEYS_LISTED || listed || report.more > 0);
+    FUZZ_CHECK(!plain || login.reason != AUTHKEYS_GOOD || listed || report.more > 0);
 }
 
 /* ---- the input ------------------------------------------------------------------------------- */
@@ -472,7 +472,7 @@ static void split_users(struct scene *scene)
         scene->files[USERS + scene->users] = input_take(&rest, count);
         scene->faults[scene->users] = unsafe                ? AUTHKEYS_UNSAFE_OWNER
                                       : count == 0 && !last ? AUTHKEYS_MISSING
-                                                            : AUTHKEYS_LISTED;
+                                                            : AUTHKEYS_GOOD;
         input_u8(&rest);
         if (last) {
             scene->users++;

@@ -143,7 +143,7 @@ static enum authkeys_reason judge_critical(struct expected *expected, struct inp
         bool good = !expected->forced && is_text(data, &text) && text.left < 4096;
         expected->forced = true;
         expected->command = good ? text : expected->command;
-        return good ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
+        return good ? AUTHKEYS_GOOD : AUTHKEYS_BROKEN_OPTION;
     }
     if (second_is(name, "source-address")) {
         if (expected->sourced || !is_text(data, &text) || text.left >= 4096) {
@@ -154,7 +154,7 @@ static enum authkeys_reason judge_critical(struct expected *expected, struct inp
     }
     expected->flags |= second_is(name, "verify-required") ? GRANT_VERIFY : 0;
     return !second_is(name, "verify-required") ? AUTHKEYS_UNKNOWN_OPTION
-           : data.left == 0                    ? AUTHKEYS_LISTED
+           : data.left == 0                    ? AUTHKEYS_GOOD
                                                : AUTHKEYS_BROKEN_OPTION;
 }
 
@@ -170,10 +170,10 @@ static enum authkeys_reason judge_extension(struct expected *expected, struct in
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (second_is(name, known[i].name)) {
             expected->flags |= known[i].flag;
-            return data.left == 0 ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
+            return data.left == 0 ? AUTHKEYS_GOOD : AUTHKEYS_BROKEN_OPTION;
         }
     }
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 static enum authkeys_reason judge_list(struct expected *expected, struct input list, bool critical,
@@ -188,12 +188,12 @@ static enum authkeys_reason judge_list(struct expected *expected, struct input l
         }
         enum authkeys_reason reason = critical ? judge_critical(expected, name, data, address)
                                                : judge_extension(expected, name, data);
-        if (reason != AUTHKEYS_LISTED) {
+        if (reason != AUTHKEYS_GOOD) {
             return reason;
         }
     }
     expected->fault = (struct input){NULL, 0};
-    return AUTHKEYS_LISTED;
+    return AUTHKEYS_GOOD;
 }
 
 static enum authkeys_reason judge(struct expected *expected, const struct certified_fields *fields,
@@ -210,12 +210,12 @@ static enum authkeys_reason judge(struct expected *expected, const struct certif
         return AUTHKEYS_CERT_EXPIRED;
     }
     enum authkeys_reason reason = judge_list(expected, fields->critical, true, query->address);
-    if (reason == AUTHKEYS_LISTED) {
+    if (reason == AUTHKEYS_GOOD) {
         reason = judge_list(expected, fields->extensions, false, NULL);
     }
     bool both = expected->forced && (line->flags & GRANT_FORCED) != 0;
     bool differ = both && !second_is(expected->command, line->command);
-    return reason == AUTHKEYS_LISTED && differ ? AUTHKEYS_COMMANDS_DIFFER : reason;
+    return reason == AUTHKEYS_GOOD && differ ? AUTHKEYS_COMMANDS_DIFFER : reason;
 }
 
 static void check_options(const struct certified_fields *fields,
@@ -239,7 +239,7 @@ static void check_options(const struct certified_fields *fields,
     size_t shown = expected.fault.left < sizeof(cut) ? expected.fault.left : sizeof(cut) - 1;
     memcpy(cut, shown > 0 ? expected.fault.at : (const uint8_t *)"", shown);
     FUZZ_CHECK(memcmp(option, cut, sizeof(cut)) == 0);
-    if (reason != AUTHKEYS_LISTED) {
+    if (reason != AUTHKEYS_GOOD) {
         return;
     }
     uint32_t flags = (line.flags & expected.flags & GRANT_PERMISSIONS) |

@@ -183,7 +183,7 @@ static struct authkeys_verdict search_text(const char *text)
 static void assert_listed(const char *text, uint32_t line)
 {
     struct authkeys_verdict verdict = search_text(text);
-    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_GOOD);
     ck_assert_uint_eq(verdict.line, line);
 }
 
@@ -254,7 +254,7 @@ TEST_EACH(faulty_lines, 9)
         {AUTHKEYS_LINE_NO_TYPE, 1, "command=\"true " KEY "\n"},
         {AUTHKEYS_NOT_LISTED, 0, "ssh-rsa AAAA\n  # " KEY "\n\n" OTHER_KEY},
         {AUTHKEYS_UNKNOWN_OPTION, 2, "ssh-ed25519\nx " KEY "\n"},
-        {AUTHKEYS_LISTED, 2, "ssh-ed25519\n" KEY "\nx\n"},
+        {AUTHKEYS_GOOD, 2, "ssh-ed25519\n" KEY "\nx\n"},
     };
     struct authkeys_verdict verdict = search_text(files[_i].text);
     ck_assert_uint_eq(verdict.reason, files[_i].reason);
@@ -304,7 +304,7 @@ TEST_EACH(a_refused_line_grants_nothing, 5)
                              accepted != 0 ? KEY "\n" : "");
         scratch_write(scratch, ".ssh/authorized_keys", text, (size_t)count, 0600);
         search_files(&verdict, &query, &account);
-        ck_assert_uint_eq(verdict.reason, accepted != 0 ? AUTHKEYS_LISTED : refused[_i].reason);
+        ck_assert_uint_eq(verdict.reason, accepted != 0 ? AUTHKEYS_GOOD : refused[_i].reason);
         ck_assert_uint_eq(verdict.line, accepted + 1);
         ck_assert_mem_eq(&verdict.grant, &wanted_grant, sizeof(wanted_grant));
     }
@@ -318,10 +318,10 @@ TEST(long_lines_are_skipped_whole)
          front++) {
         memset(text, 'x', front);
         snprintf(text + front, sizeof(text) - front, "%s", KEY "\n");
-        ck_assert_uint_ne(search_text(text).reason, AUTHKEYS_LISTED);
+        ck_assert_uint_ne(search_text(text).reason, AUTHKEYS_GOOD);
         memset(text, ' ', front - 1);
         text[0] = '#';
-        ck_assert_uint_ne(search_text(text).reason, AUTHKEYS_LISTED);
+        ck_assert_uint_ne(search_text(text).reason, AUTHKEYS_GOOD);
     }
     memset(text, 'x', 2 * LIMIT_AUTHKEYS_LINE_BYTES);
     for (size_t end = 0; end < 2; end++) {
@@ -349,7 +349,7 @@ TEST(longest_line_counts)
         text[bytes] = '\n';
         text[bytes + 1] = '\0';
         bool fits = bytes < LIMIT_AUTHKEYS_LINE_BYTES;
-        ck_assert_int_eq(search_text(text).reason == AUTHKEYS_LISTED, fits);
+        ck_assert_int_eq(search_text(text).reason == AUTHKEYS_GOOD, fits);
     }
 }
 
@@ -412,7 +412,7 @@ TEST(too_much_processor_time)
     const struct sigaction stops = {.sa_sigaction = authkeys_stop_reading, .sa_flags = SA_SIGINFO};
     struct authkeys_query query = make_query(NULL);
     struct authkeys_verdict verdict = search_text(KEY);
-    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_GOOD);
     scratch_write(scratch, "revoked", OTHER_KEY "\n", strlen(OTHER_KEY) + 1, 0600);
     snprintf(path, sizeof(path), "%s/revoked", scratch);
     sigaction(SIGXCPU, &stops, NULL);
@@ -433,7 +433,7 @@ TEST(too_much_processor_time)
     lines_stopped = 0;
     signal(SIGXCPU, SIG_DFL);
     search_files(&verdict, &query, &account);
-    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_GOOD);
 }
 
 /* ---- several files --------------------------------------------------------------------------- */
@@ -481,15 +481,15 @@ TEST(several_files_in_order)
     write_file("b", "restrict " KEY "\n", 0600);
     write_file("last", KEY "\n", 0600);
     struct authkeys_verdict verdict = search_all("a", "none", "b");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, "b", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, "b", 1);
     ck_assert_uint_eq(verdict.grant.flags & GRANT_PTY, 0);
     verdict = search_all("a", "last", "b");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, "last", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, "last", 1);
     ck_assert_uint_ne(verdict.grant.flags & GRANT_PTY, 0);
     /* A refused line is no end; without another one it is the reason. */
     write_file("a", "no-such-option " KEY "\n", 0600);
     verdict = search_all("a", "none", "b");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, "b", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, "b", 1);
     write_file("b", "cert-authority " KEY "\n", 0600);
     write_file("last", "", 0600);
     verdict = search_all("a", "none", "b");
@@ -513,9 +513,9 @@ TEST(several_files_of_which_some_can_not_be_used)
     ck_assert_uint_eq(verdict.mode, 0666);
     write_file("last", KEY "\n", 0600);
     verdict = search_all("c", "b", "a");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, "last", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, "last", 1);
     verdict = search_all("%x", "b", "a");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, "last", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, "last", 1);
     write_file("last", "ssh-ed25519 AAAA\n", 0600);
     verdict = search_all("a", "b", "none");
     expect_verdict(&verdict, AUTHKEYS_LINE_DAMAGED, "last", 1);
@@ -528,10 +528,10 @@ TEST(credentials_of_users)
     setenv("CREDENTIALS_DIRECTORY", scratch, 1);
     write_file("keys.alice", KEY "\n", 0440);
     struct authkeys_verdict verdict = search_credential("credential:keys.%u");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, "keys.alice", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, "keys.alice", 1);
     ck_assert_uint_eq(search_credential("credential:none").reason, AUTHKEYS_MISSING);
     verdict = search_all("credential:none", "credential:keys.%u", "a");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, "keys.alice", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, "keys.alice", 1);
     write_file("keys.alice", "", 0400);
     verdict = search_credential("credential:keys.%u");
     expect_verdict(&verdict, AUTHKEYS_NOT_LISTED, "keys.alice", 0);
@@ -575,14 +575,14 @@ TEST(credentials_replace_no_file)
     write_file("first", "restrict " KEY "\n", 0400);
     write_file(".ssh/authorized_keys", KEY "\n", 0600);
     struct authkeys_verdict verdict = search_with("credential:first");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, "first", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, "first", 1);
     verdict = search_with("credential:second");
-    expect_verdict(&verdict, AUTHKEYS_LISTED, ".ssh/authorized_keys", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, ".ssh/authorized_keys", 1);
     ck_assert_uint_eq(search_credential("credential:second").reason, AUTHKEYS_MISSING);
     struct authkeys_query query = make_query("credential:1");
     query.patterns[1] = query.patterns[2] = query.patterns[3] = "credential:2";
     search_files(&verdict, &query, &account);
-    expect_verdict(&verdict, AUTHKEYS_LISTED, ".ssh/authorized_keys", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, ".ssh/authorized_keys", 1);
     unsetenv("CREDENTIALS_DIRECTORY");
 }
 
@@ -605,13 +605,13 @@ TEST(credential_of_revoked_keys)
     expect_verdict(&verdict, AUTHKEYS_UNSAFE_MODE, "revoked", 0);
     write_file("revoked", OTHER_KEY "\n", 0400);
     search_files(&verdict, &query, &account);
-    expect_verdict(&verdict, AUTHKEYS_LISTED, ".ssh/authorized_keys", 1);
+    expect_verdict(&verdict, AUTHKEYS_GOOD, ".ssh/authorized_keys", 1);
     write_file("revoked", OTHER_KEY "\n" KEY "\n", 0400);
     search_files(&verdict, &query, &account);
     expect_verdict(&verdict, AUTHKEYS_REVOKED, "revoked", 2);
     write_file("revoked", "", 0400);
     search_files(&verdict, &query, &account);
-    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_GOOD);
     ck_assert_uint_eq(verdict.revoked_empty, 1);
     unsetenv("CREDENTIALS_DIRECTORY");
 }
@@ -630,7 +630,7 @@ TEST(modes)
             ck_assert_int_eq(chmod(path, 0700 | mode), 0);
             struct authkeys_verdict verdict = search();
             if ((mode & 022) == 0) {
-                ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+                ck_assert_uint_eq(verdict.reason, AUTHKEYS_GOOD);
                 continue;
             }
             ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
@@ -657,7 +657,7 @@ TEST(owners)
         for (size_t owner = 0; owner < 3; owner++) {
             ck_assert_int_eq(chown(path, uids[owner], 0), 0);
             struct authkeys_verdict verdict = search();
-            ck_assert_uint_eq(verdict.reason, owner < 2 ? AUTHKEYS_LISTED : AUTHKEYS_UNSAFE_OWNER);
+            ck_assert_uint_eq(verdict.reason, owner < 2 ? AUTHKEYS_GOOD : AUTHKEYS_UNSAFE_OWNER);
             if (owner == 2) {
                 ck_assert_uint_eq(verdict.owner, 54321);
                 ck_assert_str_eq(verdict.path, path);
@@ -677,7 +677,7 @@ TEST(directories_up_to_the_home_or_the_root)
     snprintf(pattern, sizeof(pattern), "%s/.ssh/authorized_keys", scratch);
     struct authkeys_verdict verdict;
     verdict = search_with(pattern);
-    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_GOOD);
     snprintf(account.home, sizeof(account.home), "/nonexistent");
     verdict = search_with(pattern);
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
@@ -694,7 +694,7 @@ TEST(symbolic_links_are_judged_by_where_they_lead)
     ck_assert_int_eq(mkdir(open_one, 0755), 0);
     scratch_write(scratch, "open/keys", KEY, strlen(KEY), 0600);
     ck_assert_int_eq(symlink(target, path), 0);
-    ck_assert_uint_eq(search().reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(search().reason, AUTHKEYS_GOOD);
     ck_assert_int_eq(chmod(open_one, 0777), 0);
     struct authkeys_verdict verdict = search();
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
@@ -705,7 +705,7 @@ TEST(symbolic_links_are_judged_by_where_they_lead)
     snprintf(link_path, sizeof(link_path), "%s/home", scratch);
     ck_assert_int_eq(symlink(scratch, link_path), 0);
     snprintf(account.home, sizeof(account.home), "%s", link_path);
-    ck_assert_uint_eq(search().reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(search().reason, AUTHKEYS_GOOD);
 }
 
 /* ---- patterns -------------------------------------------------------------------------------- */

@@ -32,7 +32,7 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
     opened = files;
     action();
     memset(verdict, 0, sizeof(*verdict));
-    verdict->reason = AUTHKEYS_LISTED;
+    verdict->reason = AUTHKEYS_GOOD;
     snprintf(verdict->path, sizeof(verdict->path), "%s", account->user);
 }
 
@@ -107,7 +107,7 @@ static void expect_answer(void)
     ck_assert_int_eq(read(answer[0], &verdict, sizeof(verdict)), sizeof(verdict));
     ck_assert_str_eq(account.account.user, "alice");
     ck_assert_uint_eq(account.reason, ACCOUNT_GOOD);
-    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_GOOD);
     ck_assert_str_eq(verdict.path, "alice");
 }
 

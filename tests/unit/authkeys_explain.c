@@ -97,7 +97,7 @@ TEST(each_line)
     ck_assert_str_eq(verdict.path, "/users");
     ck_assert_uint_eq(report->count, 11);
     ck_assert_uint_eq(report->more, 0);
-    expect(0, 3, AUTHKEYS_LISTED, "");
+    expect(0, 3, AUTHKEYS_GOOD, "");
     expect(1, 4, AUTHKEYS_UNKNOWN_OPTION, "x");
     expect(2, 5, AUTHKEYS_LINE_OTHER_TYPE, "ssh-rsa");
     expect(3, 6, AUTHKEYS_AUTHORITY_TYPE, "ssh-rsa");
@@ -159,7 +159,7 @@ TEST(no_shell)
     explain(text);
     ck_assert_uint_eq(report->count, 8);
     expect(0, 1, AUTHKEYS_NO_SHELL, "");
-    expect(1, 2, AUTHKEYS_LISTED, "");
+    expect(1, 2, AUTHKEYS_GOOD, "");
     expect(2, 3, AUTHKEYS_NO_SHELL, "");
     expect(3, 4, AUTHKEYS_ELSEWHERE, "from");
     expect(4, 5, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
@@ -228,7 +228,7 @@ TEST(more_lines_than_fit_and_revoked_ones)
     expect(LIMIT_EXPLAINED_LINES - 4, LIMIT_EXPLAINED_LINES - 3, AUTHKEYS_LINE_NO_TYPE, "");
     expect(LIMIT_EXPLAINED_LINES - 3, good[1], AUTHKEYS_REVOKED, "");
     expect(LIMIT_EXPLAINED_LINES - 2, good[2], AUTHKEYS_REVOKED, "");
-    expect(LIMIT_EXPLAINED_LINES - 1, good[3], AUTHKEYS_LISTED, "");
+    expect(LIMIT_EXPLAINED_LINES - 1, good[3], AUTHKEYS_GOOD, "");
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -267,7 +267,7 @@ TEST(several_files_of_the_user)
     for (int i = 0; i < 4; i++) {
         files.users[i] =
             (struct authkeys_file){.path = paths[i], .fd = -1, .owner = 1000 + (uint32_t)i};
-        files.users[i].reason = i < 3 ? faults[i] : AUTHKEYS_LISTED;
+        files.users[i].reason = i < 3 ? faults[i] : AUTHKEYS_GOOD;
     }
     files.users[3].fd = file_of(key_line(1));
     files.authorities.path = "/authorities";
@@ -277,7 +277,7 @@ TEST(several_files_of_the_user)
     ck_assert_str_eq(verdict.path, "/b");
     ck_assert_uint_eq(report->count, 3);
     expect(0, 0, AUTHKEYS_UNSAFE_OWNER, "");
-    expect(1, 1, AUTHKEYS_LISTED, "");
+    expect(1, 1, AUTHKEYS_GOOD, "");
     expect(2, 1, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
     ck_assert_uint_eq(report->findings[0].owner, 1002);
     ck_assert_str_eq(report->paths[report->findings[0].file], "/c");
@@ -301,7 +301,7 @@ TEST(authorities_that_can_not_be_used)
                                                .mode = 0640};
     explain(key_line(1));
     ck_assert_uint_eq(report->count, 2);
-    expect(0, 1, AUTHKEYS_LISTED, "");
+    expect(0, 1, AUTHKEYS_GOOD, "");
     expect(1, 0, AUTHKEYS_UNSAFE_OWNER, "");
     ck_assert_uint_eq(report->findings[0].file, 0);
     ck_assert_uint_eq(report->findings[1].file, LIMIT_KEY_FILES);
@@ -337,7 +337,7 @@ TEST(revoked)
     ck_assert_uint_eq(verdict.revoked_empty, 0);
     expect(0, 1, AUTHKEYS_REVOKED, "");
     expect(1, 2, AUTHKEYS_REVOKED, "");
-    expect(2, 3, AUTHKEYS_LISTED, "");
+    expect(2, 3, AUTHKEYS_GOOD, "");
     expect(3, 4, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
 
     char list[512];
@@ -345,7 +345,7 @@ TEST(revoked)
              key_line(3), key_line(9), key_line(2));
     give_revoked(list);
     explain(text);
-    expect(0, 1, AUTHKEYS_LISTED, "");
+    expect(0, 1, AUTHKEYS_GOOD, "");
     expect(1, 2, AUTHKEYS_UNKNOWN_OPTION, "x");
     expect(2, 3, AUTHKEYS_REVOKED, "");
     expect(3, 4, AUTHKEYS_REVOKED, "");
@@ -356,7 +356,7 @@ TEST(empty_list)
     give_revoked("# none\n");
     explain(key_line(1));
     ck_assert_uint_eq(verdict.revoked_empty, 1);
-    expect(0, 1, AUTHKEYS_LISTED, "");
+    expect(0, 1, AUTHKEYS_GOOD, "");
 }
 
 /* What can't be read in full revokes all keys, so there is nothing to say about lines. */

@@ -14,32 +14,32 @@ static const struct row {
     const char *option; /* at fault */
     uint32_t flags;
 } rows[] = {
-    {"restrict", AUTHKEYS_LISTED, "", 0},
-    {"RESTRICT", AUTHKEYS_LISTED, "", 0},
-    {"restrict,pty", AUTHKEYS_LISTED, "", GRANT_PTY},
-    {"pty,restrict", AUTHKEYS_LISTED, "", 0},
-    {"restrict,user-rc", AUTHKEYS_LISTED, "", GRANT_USER_RC},
+    {"restrict", AUTHKEYS_GOOD, "", 0},
+    {"RESTRICT", AUTHKEYS_GOOD, "", 0},
+    {"restrict,pty", AUTHKEYS_GOOD, "", GRANT_PTY},
+    {"pty,restrict", AUTHKEYS_GOOD, "", 0},
+    {"restrict,user-rc", AUTHKEYS_GOOD, "", GRANT_USER_RC},
     {"no-restrict", AUTHKEYS_UNKNOWN_OPTION, "no-restrict", 0},
     {"restrict=\"x\"", AUTHKEYS_BROKEN_OPTION, "restrict", 0},
-    {"pty", AUTHKEYS_LISTED, "", ALL},
-    {"no-pty", AUTHKEYS_LISTED, "", GRANT_USER_RC},
-    {"No-PTY", AUTHKEYS_LISTED, "", GRANT_USER_RC},
+    {"pty", AUTHKEYS_GOOD, "", ALL},
+    {"no-pty", AUTHKEYS_GOOD, "", GRANT_USER_RC},
+    {"No-PTY", AUTHKEYS_GOOD, "", GRANT_USER_RC},
     {"no-no-pty", AUTHKEYS_UNKNOWN_OPTION, "no-no-pty", 0},
     {"ptyx", AUTHKEYS_UNKNOWN_OPTION, "ptyx", 0},
     {"pt", AUTHKEYS_UNKNOWN_OPTION, "pt", 0},
-    {"user-rc", AUTHKEYS_LISTED, "", ALL},
-    {"no-user-rc", AUTHKEYS_LISTED, "", GRANT_PTY},
-    {"port-forwarding,agent-forwarding,X11-forwarding", AUTHKEYS_LISTED, "", ALL},
-    {"no-port-forwarding,no-agent-forwarding,no-x11-forwarding", AUTHKEYS_LISTED, "", ALL},
+    {"user-rc", AUTHKEYS_GOOD, "", ALL},
+    {"no-user-rc", AUTHKEYS_GOOD, "", GRANT_PTY},
+    {"port-forwarding,agent-forwarding,X11-forwarding", AUTHKEYS_GOOD, "", ALL},
+    {"no-port-forwarding,no-agent-forwarding,no-x11-forwarding", AUTHKEYS_GOOD, "", ALL},
     {"port-forwarding=\"1\"", AUTHKEYS_BROKEN_OPTION, "port-forwarding", 0},
-    {"cert-authority", AUTHKEYS_LISTED, "", ALL},
+    {"cert-authority", AUTHKEYS_GOOD, "", ALL},
     {"no-cert-authority", AUTHKEYS_UNKNOWN_OPTION, "no-cert-authority", 0},
-    {"no-touch-required", AUTHKEYS_LISTED, "", ALL | GRANT_UNTOUCHED},
-    {"no-touch-required,touch-required", AUTHKEYS_LISTED, "", ALL},
-    {"verify-required", AUTHKEYS_LISTED, "", ALL | GRANT_VERIFY},
+    {"no-touch-required", AUTHKEYS_GOOD, "", ALL | GRANT_UNTOUCHED},
+    {"no-touch-required,touch-required", AUTHKEYS_GOOD, "", ALL},
+    {"verify-required", AUTHKEYS_GOOD, "", ALL | GRANT_VERIFY},
     {"verify-required=\"\"", AUTHKEYS_BROKEN_OPTION, "verify-required", 0},
-    {"command=\"x\"", AUTHKEYS_LISTED, "", ALL | GRANT_FORCED},
-    {"command=\"\"", AUTHKEYS_LISTED, "", ALL | GRANT_FORCED},
+    {"command=\"x\"", AUTHKEYS_GOOD, "", ALL | GRANT_FORCED},
+    {"command=\"\"", AUTHKEYS_GOOD, "", ALL | GRANT_FORCED},
     {"command", AUTHKEYS_BROKEN_OPTION, "command", 0},
     {"no-command", AUTHKEYS_UNKNOWN_OPTION, "no-command", 0},
     {"command=x", AUTHKEYS_BROKEN_OPTION, "command", 0},
@@ -47,39 +47,39 @@ static const struct row {
     {"command=\"x\\\"", AUTHKEYS_BROKEN_OPTION, "command", 0},
     {"command=\"x\"y", AUTHKEYS_BROKEN_OPTION, "command", 0},
     {"command=\"x\",command=\"x\"", AUTHKEYS_BROKEN_OPTION, "command", 0},
-    {"command=\"x\",restrict,no-pty", AUTHKEYS_LISTED, "", GRANT_FORCED},
-    {"from=\"192.0.2.0/24\"", AUTHKEYS_LISTED, "", ALL},
-    {"FROM=\"*\"", AUTHKEYS_LISTED, "", ALL},
+    {"command=\"x\",restrict,no-pty", AUTHKEYS_GOOD, "", GRANT_FORCED},
+    {"from=\"192.0.2.0/24\"", AUTHKEYS_GOOD, "", ALL},
+    {"FROM=\"*\"", AUTHKEYS_GOOD, "", ALL},
     {"from=\"192.0.3.0/24\"", AUTHKEYS_ELSEWHERE, "from", 0},
     {"from=\"*,!192.0.2.1\"", AUTHKEYS_ELSEWHERE, "from", 0},
     {"from=\"\"", AUTHKEYS_BROKEN_OPTION, "from", 0},
     {"from=\"192.0.2.1/8\"", AUTHKEYS_BROKEN_OPTION, "from", 0},
     {"from=\"*\",from=\"*\"", AUTHKEYS_BROKEN_OPTION, "from", 0},
     {"from", AUTHKEYS_BROKEN_OPTION, "from", 0},
-    {"expiry-time=\"20380102\"", AUTHKEYS_LISTED, "", ALL},
-    {"expiry-time=\"20380102030405Z\"", AUTHKEYS_LISTED, "", ALL},
+    {"expiry-time=\"20380102\"", AUTHKEYS_GOOD, "", ALL},
+    {"expiry-time=\"20380102030405Z\"", AUTHKEYS_GOOD, "", ALL},
     {"expiry-time=\"20200102\"", AUTHKEYS_EXPIRED, "expiry-time", 0},
     {"expiry-time=\"203801020304\",expiry-time=\"202001020304Z\"", AUTHKEYS_EXPIRED, "expiry-time",
      0},
     {"expiry-time=\"tomorrow\"", AUTHKEYS_BROKEN_OPTION, "expiry-time", 0},
     {"expiry-time=20380102", AUTHKEYS_BROKEN_OPTION, "expiry-time", 0},
-    {"environment=\"A=b\"", AUTHKEYS_LISTED, "", ALL},
-    {"environment=\"A=\"", AUTHKEYS_LISTED, "", ALL},
+    {"environment=\"A=b\"", AUTHKEYS_GOOD, "", ALL},
+    {"environment=\"A=\"", AUTHKEYS_GOOD, "", ALL},
     {"environment=\"A\"", AUTHKEYS_BROKEN_OPTION, "environment", 0},
     {"environment=\"=b\"", AUTHKEYS_BROKEN_OPTION, "environment", 0},
     {"environment=\"A B=c\"", AUTHKEYS_BROKEN_OPTION, "environment", 0},
-    {"permitopen=\"host:22\",permitopen=\"[::1]:*\"", AUTHKEYS_LISTED, "", ALL},
+    {"permitopen=\"host:22\",permitopen=\"[::1]:*\"", AUTHKEYS_GOOD, "", ALL},
     {"permitopen=\"22\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
     {"permitopen=\"host:0\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
     {"permitopen=\"host:65536\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
     {"permitopen=\"host:0655359999\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
-    {"permitopen=\"host:000022\"", AUTHKEYS_LISTED, "", ALL},
-    {"permitlisten=\"8080\",permitlisten=\"localhost:8080\"", AUTHKEYS_LISTED, "", ALL},
+    {"permitopen=\"host:000022\"", AUTHKEYS_GOOD, "", ALL},
+    {"permitlisten=\"8080\",permitlisten=\"localhost:8080\"", AUTHKEYS_GOOD, "", ALL},
     {"permitlisten=\"host:\"", AUTHKEYS_BROKEN_OPTION, "permitlisten", 0},
-    {"tunnel=\"0\",tunnel=\"any\"", AUTHKEYS_LISTED, "", ALL},
+    {"tunnel=\"0\",tunnel=\"any\"", AUTHKEYS_GOOD, "", ALL},
     {"tunnel=\"x\"", AUTHKEYS_BROKEN_OPTION, "tunnel", 0},
     {"tunnel", AUTHKEYS_BROKEN_OPTION, "tunnel", 0},
-    {"principals=\"alice,bob\",cert-authority", AUTHKEYS_LISTED, "", ALL},
+    {"principals=\"alice,bob\",cert-authority", AUTHKEYS_GOOD, "", ALL},
     {"principals=\"a\",principals=\"b\"", AUTHKEYS_BROKEN_OPTION, "principals", 0},
     {"unheard-of", AUTHKEYS_UNKNOWN_OPTION, "unheard-of", 0},
     {"unheard-of=\"x\"", AUTHKEYS_UNKNOWN_OPTION, "unheard-of", 0},
@@ -124,7 +124,7 @@ TEST_EACH(option_table, COUNT_OF(rows))
     setenv("TZ", "UTC", 1);
     ck_assert_msg(read_text(row->options) == row->reason, "<%s>", row->options);
     ck_assert_str_eq(option, row->option);
-    if (row->reason == AUTHKEYS_LISTED) {
+    if (row->reason == AUTHKEYS_GOOD) {
         ck_assert_msg(grant.flags == row->flags, "<%s> %x", row->options, grant.flags);
     }
 }
@@ -134,12 +134,12 @@ TEST(seconds_of_expiry)
 {
     setenv("TZ", "XXX-02:00", 1);
     query.now = 1893542399; /* the second before 2030-01-02 in UTC */
-    ck_assert_int_eq(read_text("expiry-time=\"20300102Z\""), AUTHKEYS_LISTED);
+    ck_assert_int_eq(read_text("expiry-time=\"20300102Z\""), AUTHKEYS_GOOD);
     ck_assert_int_eq(read_text("expiry-time=\"20300102\""), AUTHKEYS_EXPIRED);
     query.now++;
     ck_assert_int_eq(read_text("expiry-time=\"20300102Z\""), AUTHKEYS_EXPIRED);
     query.now -= 7201;
-    ck_assert_int_eq(read_text("expiry-time=\"20300102\""), AUTHKEYS_LISTED);
+    ck_assert_int_eq(read_text("expiry-time=\"20300102\""), AUTHKEYS_GOOD);
     query.now++;
     ck_assert_int_eq(read_text("expiry-time=\"20300102\""), AUTHKEYS_EXPIRED);
 }
@@ -147,14 +147,13 @@ TEST(seconds_of_expiry)
 TEST(every_cut_is_judged)
 {
     static const char whole[] = "restrict,command=\"echo \\\"a, b\\\" \\\\ $x\",from=\"192.0.2.1\"";
-    ck_assert_int_eq(read_text(whole), AUTHKEYS_LISTED);
+    ck_assert_int_eq(read_text(whole), AUTHKEYS_GOOD);
     ck_assert_str_eq(grant.command, "echo \"a, b\" \\\\ $x");
     ck_assert_uint_eq(grant.command_bytes, strlen(grant.command));
     for (size_t cut = 1; cut < sizeof(whole) - 1; cut++) {
         bool good = cut == 8 || whole[cut] == ',';
         good = good && (cut < 10 || cut > 30);
-        ck_assert_msg((read_bytes(whole, cut) == AUTHKEYS_LISTED) == good, "<%.*s>", (int)cut,
-                      whole);
+        ck_assert_msg((read_bytes(whole, cut) == AUTHKEYS_GOOD) == good, "<%.*s>", (int)cut, whole);
     }
 }
 
@@ -171,10 +170,10 @@ TEST(environment_is_off_or_on)
     static const char set[] = "A=b\0LONG_1=c \"d\"";
     const char *options =
         "environment=\"A=b\",environment=\"LONG_1=c \\\"d\\\"\",environment=\"A=x\"";
-    ck_assert_int_eq(read_text(options), AUTHKEYS_LISTED);
+    ck_assert_int_eq(read_text(options), AUTHKEYS_GOOD);
     ck_assert_uint_eq(grant.environment_bytes, 0);
     query.may_set_environment = true;
-    ck_assert_int_eq(read_text(options), AUTHKEYS_LISTED);
+    ck_assert_int_eq(read_text(options), AUTHKEYS_GOOD);
     ck_assert_uint_eq(grant.environment_bytes, sizeof(set));
     ck_assert_mem_eq(grant.environment, set, sizeof(set));
 }
@@ -189,7 +188,7 @@ TEST(longest_values)
         memcpy(text, "command=\"", 9);
         memcpy(text + 9 + bytes, "\"", 2);
         bool fits = bytes < LIMIT_FORCED_COMMAND_BYTES;
-        ck_assert_int_eq(read_text(text), fits ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION);
+        ck_assert_int_eq(read_text(text), fits ? AUTHKEYS_GOOD : AUTHKEYS_BROKEN_OPTION);
         ck_assert(!fits || strlen(grant.command) == bytes);
     }
     query.may_set_environment = true;
@@ -199,7 +198,7 @@ TEST(longest_values)
         memcpy(text, "environment=\"A=", 15);
         memcpy(text + 13 + bytes, "\"", 2);
         bool fits = bytes < LIMIT_GRANT_ENVIRONMENT_BYTES;
-        ck_assert_int_eq(read_text(text), fits ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION);
+        ck_assert_int_eq(read_text(text), fits ? AUTHKEYS_GOOD : AUTHKEYS_BROKEN_OPTION);
     }
 }
 
@@ -207,5 +206,5 @@ TEST(client_without_an_address)
 {
     query.address = NULL;
     ck_assert_int_eq(read_text("from=\"*\""), AUTHKEYS_ELSEWHERE);
-    ck_assert_int_eq(read_text("restrict"), AUTHKEYS_LISTED);
+    ck_assert_int_eq(read_text("restrict"), AUTHKEYS_GOOD);
 }

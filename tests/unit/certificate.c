@@ -215,7 +215,7 @@ TEST_EACH(a_good_one, 8)
         write_admins("authorities", key_line(terms.sk_authority, ca_public));
         write_admins("keys", "");
     }
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     assert_contains(verdict.path, with_authorities ? "/authorities" : "/keys");
     ck_assert_uint_eq(verdict.line, 1);
     ck_assert_uint_eq(verdict.grant.flags, GRANT_PTY | GRANT_CERTIFICATE);
@@ -234,7 +234,7 @@ TEST(long_key_ids)
         memset(id, 'i', bytes);
         id[bytes] = '\0';
         terms.id = id;
-        ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+        ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
         if (bytes >= LIMIT_KEY_ID_BYTES) {
             memcpy(id + LIMIT_KEY_ID_BYTES - sizeof("..."), "...", sizeof("..."));
         }
@@ -280,10 +280,10 @@ static const struct {
     uint64_t after, before;
     enum authkeys_reason reason;
 } times[] = {
-    {999, 1000, 2000, AUTHKEYS_CERT_NOT_YET},  {1000, 1000, 2000, AUTHKEYS_LISTED},
-    {1999, 1000, 2000, AUTHKEYS_LISTED},       {2000, 1000, 2000, AUTHKEYS_CERT_EXPIRED},
+    {999, 1000, 2000, AUTHKEYS_CERT_NOT_YET},  {1000, 1000, 2000, AUTHKEYS_GOOD},
+    {1999, 1000, 2000, AUTHKEYS_GOOD},         {2000, 1000, 2000, AUTHKEYS_CERT_EXPIRED},
     {1000, 1000, 1000, AUTHKEYS_CERT_EXPIRED}, {0, 0, 0, AUTHKEYS_CERT_EXPIRED},
-    {0, 0, UINT64_MAX, AUTHKEYS_LISTED},       {-1, 0, UINT64_MAX, AUTHKEYS_CERT_NOT_YET},
+    {0, 0, UINT64_MAX, AUTHKEYS_GOOD},         {-1, 0, UINT64_MAX, AUTHKEYS_CERT_NOT_YET},
 };
 
 TEST_EACH(seconds_of_validity, COUNT_OF(times))
@@ -300,7 +300,7 @@ TEST(types)
     struct terms terms = good_terms;
     for (uint32_t type = 0; type < 4; type++) {
         terms.type = type;
-        ck_assert_uint_eq(judge(&terms), type == 1 ? AUTHKEYS_LISTED : AUTHKEYS_CERT_TYPE);
+        ck_assert_uint_eq(judge(&terms), type == 1 ? AUTHKEYS_GOOD : AUTHKEYS_CERT_TYPE);
     }
 }
 
@@ -310,7 +310,7 @@ TEST(principals)
     terms.principals[1] = "alice2";
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
     write_keys("cert-authority,principals=\"carol,alice2\"", false);
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     /* Only what the line names counts, not the user's name. */
     terms.principals[1] = "alice";
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
@@ -339,7 +339,7 @@ TEST(comma_in_a_principal)
         ck_assert_msg(judge(&terms) == AUTHKEYS_PRINCIPAL, "%s", names[i]);
     }
     terms.principals[0] = "carol";
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     /* Without the option the name is the user's. */
     write_keys("cert-authority", false);
     terms.principals[0] = "bob,alice";
@@ -358,7 +358,7 @@ TEST_EACH(signatures, 2)
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_SIGNATURE);
     /* Signed by another authority than the certificate names. */
     terms.signed_less = 0;
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     crypto_sign_keypair(user_public, ca_secret);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_SIGNATURE);
 }
@@ -423,8 +423,8 @@ static const struct {
     {ECDSA, "cert-authority,from=\"10.0.0.1\" %C", AUTHKEYS_ELSEWHERE, NULL, 0},
     {NULL, "cert-authority,from=\"10.0.0.1\" %C\ncert-authority " ECDSA, AUTHKEYS_ELSEWHERE, NULL,
      0},
-    {ECDSA "\n%C", "", AUTHKEYS_LISTED, NULL, 0},
-    {ECDSA, "cert-authority %C", AUTHKEYS_LISTED, NULL, 0},
+    {ECDSA "\n%C", "", AUTHKEYS_GOOD, NULL, 0},
+    {ECDSA, "cert-authority %C", AUTHKEYS_GOOD, NULL, 0},
 };
 
 static const char *expand(const char *pattern);
@@ -460,22 +460,22 @@ TEST(the_authoritys_line)
     write_behind_an_authority("principals=\"alice\"");
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
     write_keys("cert-authority,no-pty,no-touch-required", false);
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE);
     write_keys("cert-authority,verify-required", false);
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE | GRANT_PTY | GRANT_VERIFY);
     /* The user's own key in the file is no authority, and lets no certificate in. */
     write_admins("keys", key_line(false, user_public));
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_NO_AUTHORITY);
-    ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_GOOD);
     static const uint8_t another[32] = {9};
     char both[1200];
     snprintf(both, sizeof(both), "cert-authority %s\n%s\n", key_line(false, another),
              key_line(false, user_public));
     write_admins("keys", both);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_NOT_LISTED);
-    ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_GOOD);
     /* Nor is an authority a user. */
     memcpy(user_public, ca_public, 32);
     write_keys("cert-authority", false);
@@ -540,17 +540,16 @@ static const struct {
     uint32_t flags;
     const char *command;
 } critical[] = {
-    {"", "force-command", "date", AUTHKEYS_LISTED, GRANT_FORCED | GRANT_PTY, "date"},
-    {"", "force-command", " ", AUTHKEYS_LISTED, GRANT_FORCED | GRANT_PTY, " "},
-    {",command=\"date\"", "force-command", "date", AUTHKEYS_LISTED, GRANT_FORCED | GRANT_PTY,
-     "date"},
+    {"", "force-command", "date", AUTHKEYS_GOOD, GRANT_FORCED | GRANT_PTY, "date"},
+    {"", "force-command", " ", AUTHKEYS_GOOD, GRANT_FORCED | GRANT_PTY, " "},
+    {",command=\"date\"", "force-command", "date", AUTHKEYS_GOOD, GRANT_FORCED | GRANT_PTY, "date"},
     {",command=\"dat\"", "force-command", "date", AUTHKEYS_COMMANDS_DIFFER, 0, ""},
     {",command=\"date \"", "force-command", "date", AUTHKEYS_COMMANDS_DIFFER, 0, ""},
     {",command=\"\"", "force-command", "date", AUTHKEYS_COMMANDS_DIFFER, 0, ""},
-    {",command=\"date\"", "verify-required", "", AUTHKEYS_LISTED,
+    {",command=\"date\"", "verify-required", "", AUTHKEYS_GOOD,
      GRANT_FORCED | GRANT_PTY | GRANT_VERIFY, "date"},
     {"", "verify-required", "x", AUTHKEYS_BROKEN_OPTION, 0, ""},
-    {"", "source-address", "10.0.0.0/8,192.0.2.0/24", AUTHKEYS_LISTED, GRANT_PTY, ""},
+    {"", "source-address", "10.0.0.0/8,192.0.2.0/24", AUTHKEYS_GOOD, GRANT_PTY, ""},
     {"", "source-address", "10.0.0.0/8", AUTHKEYS_ELSEWHERE, 0, ""},
     {"", "source-address", "192.0.2.*", AUTHKEYS_BROKEN_OPTION, 0, ""},
     {"", "source-address", "", AUTHKEYS_BROKEN_OPTION, 0, ""},
@@ -570,7 +569,7 @@ TEST_EACH(critical_options, COUNT_OF(critical))
     terms.critical[0][1] = critical[_i].value;
     enum authkeys_reason reason = judge(&terms);
     ck_assert_msg(reason == critical[_i].reason, "%d: %d", _i, (int)reason);
-    if (reason != AUTHKEYS_LISTED) {
+    if (reason != AUTHKEYS_GOOD) {
         ck_assert(reason == AUTHKEYS_COMMANDS_DIFFER ||
                   strcmp(verdict.option, critical[_i].name) == 0);
         return;
@@ -595,15 +594,15 @@ static const struct {
     enum authkeys_reason reason;
 } without_shell[] = {
     {false, "", NULL, AUTHKEYS_NO_SHELL},
-    {false, "", SFTP, AUTHKEYS_LISTED},
+    {false, "", SFTP, AUTHKEYS_GOOD},
     {false, "", "internal-sftp2", AUTHKEYS_NO_SHELL},
-    {false, ",command=\"" SFTP "\"", NULL, AUTHKEYS_LISTED},
-    {false, ",command=\"" SFTP "\"", SFTP, AUTHKEYS_LISTED},
+    {false, ",command=\"" SFTP "\"", NULL, AUTHKEYS_GOOD},
+    {false, ",command=\"" SFTP "\"", SFTP, AUTHKEYS_GOOD},
     {false, ",command=\"internal-sftp\"", SFTP, AUTHKEYS_COMMANDS_DIFFER},
     {false, ",command=\"date\"", "date", AUTHKEYS_NO_SHELL},
     {true, "", NULL, AUTHKEYS_NO_SHELL},
     {true, "", "date", AUTHKEYS_NO_SHELL},
-    {true, "", SFTP, AUTHKEYS_LISTED},
+    {true, "", SFTP, AUTHKEYS_GOOD},
 };
 
 /* An account without a shell gets in where the certificate or its authority's line forces our SFTP
@@ -620,7 +619,7 @@ TEST_EACH(no_shell, COUNT_OF(without_shell))
     terms.critical[0][0] = without_shell[_i].command != NULL ? "force-command" : NULL;
     terms.critical[0][1] = without_shell[_i].command;
     ck_assert_int_eq(judge(&terms), without_shell[_i].reason);
-    bool listed = without_shell[_i].reason == AUTHKEYS_LISTED;
+    bool listed = without_shell[_i].reason == AUTHKEYS_GOOD;
     ck_assert_uint_eq(verdict.grant.flags & GRANT_FORCED, listed ? GRANT_FORCED : 0);
 }
 
@@ -628,16 +627,16 @@ TEST(extensions)
 {
     struct terms terms = good_terms;
     memset(terms.extensions, 0, sizeof(terms.extensions));
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE);
     terms.extensions[0][0] = "permit-user-rc";
     terms.extensions[0][1] = "";
     terms.extensions[1][0] = "no-touch-required";
     terms.extensions[1][1] = "";
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE | GRANT_USER_RC);
     write_keys("cert-authority,no-touch-required", false);
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
     ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE | GRANT_USER_RC | GRANT_UNTOUCHED);
     terms.extensions[0][1] = "x";
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
@@ -653,19 +652,19 @@ TEST_EACH(every_byte_counts, 2)
     terms.sk = _i == 1;
     uint32_t type = terms.sk ? IPC_KEY_SK_ED25519_CERT : IPC_KEY_ED25519_CERT;
     size_t count = write_certificate(blob, &terms);
-    ck_assert_uint_eq(judge_blob(type, blob, count), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge_blob(type, blob, count), AUTHKEYS_GOOD);
     for (size_t i = 0; i < count; i++) {
         ck_assert_uint_eq(judge_blob(type, blob, i), AUTHKEYS_BAD_KEY);
         for (unsigned bit = (unsigned)i % step; bit < 8; bit += step) {
             blob[i] ^= (uint8_t)(1U << bit);
-            ck_assert_uint_ne(judge_blob(type, blob, count), AUTHKEYS_LISTED);
+            ck_assert_uint_ne(judge_blob(type, blob, count), AUTHKEYS_GOOD);
             blob[i] ^= (uint8_t)(1U << bit);
         }
     }
     blob[count] = 0;
     ck_assert_uint_eq(judge_blob(type, blob, count + 1), AUTHKEYS_BAD_KEY);
     for (uint32_t other = 0; other < 8; other++) {
-        bool good = judge_blob(other, blob, count) == AUTHKEYS_LISTED;
+        bool good = judge_blob(other, blob, count) == AUTHKEYS_GOOD;
         ck_assert_int_eq(good, other == type);
     }
 }
@@ -693,7 +692,7 @@ TEST(one_of_ssh_keygen)
     ck_assert_int_eq(sodium_base642bin(blob, sizeof(blob), base64, strlen(base64), NULL, &count,
                                        NULL, sodium_base64_VARIANT_ORIGINAL),
                      0);
-    ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, blob, count), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, blob, count), AUTHKEYS_GOOD);
     ck_assert_str_eq(verdict.grant.command, "echo hi");
     ck_assert_str_eq(verdict.grant.key_id, "an id");
     ck_assert_uint_eq(verdict.grant.serial, 99);
@@ -802,7 +801,7 @@ static const struct {
 
 static enum revoked as_revoked(enum authkeys_reason reason)
 {
-    return reason == AUTHKEYS_LISTED    ? verdict.revoked_empty == 1 ? REVOKED_EMPTY : REVOKED_NOT
+    return reason == AUTHKEYS_GOOD      ? verdict.revoked_empty == 1 ? REVOKED_EMPTY : REVOKED_NOT
            : reason == AUTHKEYS_REVOKED ? REVOKED
            : reason == AUTHKEYS_REVOKED_BROKEN ? REVOKED_BROKEN
            : reason == AUTHKEYS_REVOKED_RETURN ? REVOKED_RETURN
@@ -899,7 +898,7 @@ TEST(admins_files_that_can_not_be_used)
     write_admins("revoked", line);
     ck_assert_uint_eq(judge_plain(), AUTHKEYS_REVOKED_BROKEN);
     write_admins("revoked", "");
-    ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_GOOD);
     ck_assert_int_eq(chmod(path, 0620), 0);
     ck_assert_uint_eq(judge_plain(), AUTHKEYS_UNSAFE_MODE);
     ck_assert_uint_eq(verdict.mode, 0620);
@@ -913,9 +912,9 @@ TEST(admins_files_that_can_not_be_used)
     /* Without authorities certificates can't come in; plain keys can. */
     with_revoked = false;
     with_authorities = true;
-    ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_GOOD);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_UNREADABLE);
     assert_contains(verdict.path, "/authorities");
     write_keys("cert-authority", false);
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_GOOD);
 }

@@ -65,8 +65,8 @@ BUGS = {
         system="system_memory system_key_exchange", fuzz="connection"),
     "rule": Bug(
         "a rule of access read wrongly", "src/authkeys/match.c",
-        "return found && !denied ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;",
-        "return found || !denied ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;",
+        "return found && !denied ? AUTHKEYS_GOOD : AUTHKEYS_ELSEWHERE;",
+        "return found || !denied ? AUTHKEYS_GOOD : AUTHKEYS_ELSEWHERE;",
         system="system_key_options_1 system_key_options_2", fuzz="match"),
     "terminal": Bug(
         "a descriptor that leaks after two failures", "src/session/streams.c",

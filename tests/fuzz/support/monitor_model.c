@@ -288,7 +288,7 @@ static bool is_let_in(const struct model *model)
     const struct grant *grant = &model->answer.verdict.grant;
     return is_account_let_in(model) &&
            model->answer.bytes == sizeof(model->answer.account) + sizeof(model->answer.verdict) &&
-           model->answer.verdict.reason == AUTHKEYS_LISTED && grant->key.sk <= 1 &&
+           model->answer.verdict.reason == AUTHKEYS_GOOD && grant->key.sk <= 1 &&
            grant->command_bytes < 4096 && strlen(grant->command) == grant->command_bytes &&
            is_environment(grant);
 }

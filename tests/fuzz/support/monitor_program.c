@@ -294,7 +294,7 @@ void program_answer(const struct model *model)
     account.account.uid = 1000;
     account.groups.count = 1;
     account.groups.has_reserve = how >> 7;
-    verdict.reason = (flags & 4) ? AUTHKEYS_NOT_LISTED : AUTHKEYS_LISTED;
+    verdict.reason = (flags & 4) ? AUTHKEYS_NOT_LISTED : AUTHKEYS_GOOD;
     model_key(&verdict.grant.key, &model->auth, model->blob);
     memset(verdict.grant.fingerprint, 0xee, sizeof(verdict.grant.fingerprint));
     verdict.grant.flags = GRANT_PTY | GRANT_CERTIFICATE | ((flags & 32) ? GRANT_UNTOUCHED : 0) |
