@@ -236,11 +236,10 @@ static int monitor(struct monitor_setup *setup, const int sessions[2])
     return monitor_run(setup);
 }
 
-/* Sets TCP keepalive. If the kernel refuses, the system's times apply. Without slots no number of
- * connections has a limit. */
+/* Sets TCP keepalive. If the kernel refuses, the system's times apply. */
 static void set_keepalive(int fd, size_t slots)
 {
-    const int probes = slots > 0 ? (int)MIN(slots, LIMIT_KEEPALIVE_PROBES) : LIMIT_KEEPALIVE_PROBES;
+    const int probes = (int)MIN(slots, LIMIT_KEEPALIVE_PROBES);
     const struct {
         int level, option, value;
     } settings[] = {
@@ -344,7 +343,7 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
     set_mask();
     static struct peer peer;
     peer_learn(&peer, STDIN_FILENO);
-    if (!peer.has_ip && is_listening(STDIN_FILENO)) {
+    if (is_listening(STDIN_FILENO)) {
         log_trouble("descriptor 0 is a listening socket, not a connection", NULL,
                     "let the launcher accept: Accept=yes, nowait");
         return EXIT_USAGE;

@@ -141,21 +141,30 @@ static const char *find_jail(char *command)
     return jail;
 }
 
+/* A file server that does not answer is not waited for. */
+#define FOLDER_SECONDS 10
+
 /* As the user, in a child: root can enter folders that the user can't, and not those of a user on a
- * file server that trusts no root. Returns 0 or the errno. */
+ * file server that trusts no root. FUSE asks for the real and the saved uid, too. Returns 0 or the
+ * errno. */
 static int try_folder(const char *path, const struct authkeys_account *found)
 {
+    const uid_t uid = found->account.uid;
+    const gid_t gid = found->account.gid;
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
-        bool entered = (geteuid() != 0 || account_take_rights(found)) && chdir(path) == 0;
-        _exit(entered ? 0 : errno);
+        alarm(FOLDER_SECONDS);
+        bool is_user =
+            geteuid() != 0 || (account_take_rights(found) && confine_set_gids(gid, gid, gid) == 0 &&
+                               confine_set_uids(uid, uid, uid) == 0);
+        _exit(is_user && chdir(path) == 0 ? 0 : errno);
     }
     if (child < 0) {
         return errno;
     }
     waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : ETIMEDOUT;
 }
 
 static void check_jail(const char *command, const struct authkeys_account *found)

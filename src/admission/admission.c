@@ -183,7 +183,24 @@ static void count_refusal(int fd, struct table_front *front, const char *reason,
 
 /* ---- the way of a connection ----------------------------------------------------------------- */
 
-/* Never waits for an evicted process to end: it takes a spare slot meanwhile. As long as one of
+/* Looks at `count` slots, from `first` on. */
+static size_t take_slot(const struct admission *admission, size_t count, size_t first)
+{
+    const size_t start = first + (size_t)admission->pid % admission->limit;
+    return table_take(admission->fd, sizeof(struct slot), slot_offset(0), count, start);
+}
+
+/* After a failed call: one that others can't see would have a slot that nobody can evict. */
+static void leave_table(struct admission *admission)
+{
+    log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
+    close(admission->fd);
+    admission->fd = -1;
+}
+
+/* If no slot up to the limit was free, it is the limit; then another is found.
+ *
+ * Never waits for an evicted process to end: it takes a spare slot meanwhile. As long as one of
  * these is held, and as many as the limit in all, each new connection evicts somebody. If no spare
  * is free, that many evicted processes have not ended. A source with a penalty takes free slots,
  * and otherwise evicts its own connections alone: so nobody who shares it with an attacker is kept
@@ -191,11 +208,10 @@ static void count_refusal(int fd, struct table_front *front, const char *reason,
 static const char *find_slot(struct admission *admission, struct table_front *front, int64_t now_ms)
 {
     const int fd = admission->fd;
-    const size_t limit = front->limit, start = (size_t)admission->pid % limit;
+    const size_t limit = front->limit;
     const struct penalty *penalty = penalty_of(front->penalties, &admission->source, now_ms);
     const bool confined = penalty_confines(penalty, now_ms);
     admission->trusted = !source_is_remote(&admission->source) || penalty->trusted != 0;
-    admission->slot = table_take(fd, sizeof(struct slot), slot_offset(0), limit, start);
     const bool full = admission->slot == limit;
     const bool evicts = (full || (front->evicted > 0 && is_crowded(fd, limit))) &&
                         evict_one(fd, 2 * limit, confined ? &admission->source : NULL);
@@ -206,8 +222,7 @@ static const char *find_slot(struct admission *admission, struct table_front *fr
         return "penalty";
     }
     if (full) {
-        admission->slot =
-            table_take(fd, sizeof(struct slot), slot_offset(0), 2 * limit, limit + start);
+        admission->slot = take_slot(admission, 2 * limit, limit);
     }
     return admission->slot < 2 * limit ? NULL : "no slot";
 }
@@ -219,9 +234,17 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
     *admission = (struct admission){
         .pid = getpid(), .uid = uid, .fd = table_open(&front, uid), .source = source_of(peer)};
     if (admission->fd < 0) {
-        return true;
+        table_front_make_here(&front);
     }
     admission->limit = front.limit;
+    if (admission->fd < 0) {
+        return true;
+    }
+    admission->slot = take_slot(admission, admission->limit, 0);
+    if (admission->slot == admission->limit && errno != EAGAIN) {
+        leave_table(admission); /* a kernel without file locks, or a security module */
+        return true;
+    }
     /* After the table: a time in it that is to come is one of before a restart. */
     const int64_t now_ms = clock_now_ms();
     report_evictions(admission->fd, &front, now_ms);
@@ -234,11 +257,8 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
                               .started_ms = now_ms,
                               .phase = SLOT_STARTED,
                               .holder = admission->pid};
-    /* A slot that others can't see would be one that nobody can evict. */
     if (!table_write(admission->fd, &mine, sizeof(mine), slot_offset(admission->slot))) {
-        log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
-        close(admission->fd);
-        admission->fd = -1;
+        leave_table(admission);
     }
     return true;
 }

@@ -24,6 +24,12 @@ void table_front_make(struct table_front *front, uint64_t memory_bytes)
         .magic = MAGIC, .version = VERSION, .limit = limit_slots(memory_bytes)};
 }
 
+void table_front_make_here(struct table_front *front)
+{
+    struct sysinfo found;
+    table_front_make(front, sysinfo(&found) == 0 ? (uint64_t)found.totalram * found.mem_unit : 0);
+}
+
 bool table_front_is_ours(const struct table_front *front)
 {
     return memcmp(front->magic, MAGIC, sizeof(front->magic)) == 0 && front->version == VERSION &&
@@ -53,7 +59,7 @@ static struct flock lock_of(short type, size_t count, size_t offset)
 bool table_lock(int fd, size_t count, size_t offset)
 {
     struct flock lock = lock_of(F_WRLCK, count, offset);
-    return fcntl(fd, F_SETLK, &lock) == 0 || errno != EAGAIN;
+    return fcntl(fd, F_SETLK, &lock) == 0;
 }
 
 void table_unlock(int fd, size_t count, size_t offset)
@@ -88,9 +94,8 @@ static char empty[sizeof(struct table_file) - offsetof(struct table_file, slots)
 static int make_table(const char *path, struct table_front *front)
 {
     char made[PATH_BYTES + 16];
-    struct sysinfo found;
     snprintf(made, sizeof(made), "%s.%d", path, (int)getpid());
-    table_front_make(front, sysinfo(&found) == 0 ? (uint64_t)found.totalram * found.mem_unit : 0);
+    table_front_make_here(front);
     unlink(made); /* of a process that had this pid, and was killed */
     int fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool is_made = fd >= 0 && table_write(fd, front, sizeof(*front), 0) &&

@@ -54,6 +54,9 @@ struct table_file {
 /* An empty table for a machine with this much memory. */
 void table_front_make(struct table_front *front, uint64_t memory_bytes);
 
+/* The same for the memory of this machine. */
+void table_front_make_here(struct table_front *front);
+
 /* True if the file's beginning is a table of this version. */
 bool table_front_is_ours(const struct table_front *front);
 
@@ -67,13 +70,12 @@ bool table_read(int fd, void *bytes, size_t count, size_t offset);
 bool table_write(int fd, const void *bytes, size_t count, size_t offset);
 
 /* The lock on these bytes, which the process holds until it gives it up, closes any descriptor of
- * the file, or ends. Never waits: false if another process holds it. Where the kernel refuses
- * locks, all is free. */
+ * the file, or ends. Never waits: false, with errno EAGAIN, if another process holds it. */
 bool table_lock(int fd, size_t count, size_t offset);
 void table_unlock(int fd, size_t count, size_t offset);
 
 /* Locks one of `count` records of `bytes` bytes, from `offset` on, and returns its number, or
- * `count` if others hold all. Begins at one that depends on `start`. */
+ * `count`, with errno as table_lock(). Begins at one that depends on `start`. */
 size_t table_take(int fd, size_t bytes, size_t offset, size_t count, size_t start);
 
 /* A process that holds a lock on some of these bytes, or 0: none, or one in another container. */

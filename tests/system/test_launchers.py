@@ -262,16 +262,17 @@ def test_terminal_instead_of_a_connection(site):
     assert done.returncode == 100 and b"wrensshd-listen 2222" in done.stderr
 
 
-@pytest.mark.parametrize("family", ["tcp", "unix"])
-def test_listening_socket_instead_of_a_connection(site, mode, tmp_path, family):
+@pytest.mark.parametrize("family, launcher", [("tcp", {}), ("unix", {}), ("tcp", {"REMOTE_ADDR": "192.0.2.1", "TCPREMOTEIP": "192.0.2.1"})],
+                         ids=["tcp", "unix", "an address of another connection"])
+def test_listening_socket_instead_of_a_connection(site, mode, tmp_path, family, launcher):
     """systemd passes its listening socket with Accept=no, and when it restarts a connection's service; inetd does with
     "wait". The daemon says what is wrong, and does not shut the port for everybody."""
     with socket.socket(socket.AF_INET if family == "tcp" else socket.AF_UNIX) as listener:
         listener.bind(("127.0.0.1", 0) if family == "tcp" else str(tmp_path / "listener"))
         listener.listen()
         done = subprocess.run([site.daemon, *site.daemon_args(), site.keydir(mode)], stdin=listener, stdout=listener,
-                              stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, check=False, env=daemon_environment(),
-                              **site.become(mode))
+                              stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS, check=False,
+                              env=daemon_environment(launcher), **site.become(mode))
         assert done.returncode == 100 and b"descriptor 0 is a listening socket" in done.stderr, done
         with socket.socket(listener.family) as client:
             client.connect(listener.getsockname())
