@@ -386,6 +386,33 @@ def test_children_given_away_are_not_counted(client, site):
     assert refused == [20, 21, 22, 23]
 
 
+@pytest.mark.root
+@pytest.mark.slow
+def test_check_of_a_jail_on_a_dead_file_system(site, keys_of_all, dead_folder):
+    """-T says so within a limit of its own, and does not wait for ever."""
+    place, stop = dead_folder(site.folder("real-jail"))
+    check = [site.daemon, "-a", keys_of_all, "-T", "-u", site.user.pw_name, "-e", f"internal-sftp -j {place}", site.keydir("root")]
+    assert "folder of -j" not in run(check, env=daemon_environment()).stdout
+    stop()
+    done = run(check, env=daemon_environment())
+    assert f'path={place} reason="Connection timed out"' in done.stdout or "Operation timed out" in done.stdout, done.stdout
+
+
+@pytest.mark.root
+def test_check_of_a_jail_that_the_user_has_mounted(site, keys_of_all):
+    """Nobody else may enter it, not even root: FUSE compares the real and the saved uid with the owner's."""
+    place = site.folder("own-jail", owner=site.user)
+    become = site.become("user")
+    done = run(["bindfs", "--no-allow-other", site.user.pw_dir, place], env=daemon_environment(), **become) if shutil.which("bindfs") else None
+    if done is None or done.returncode != 0:
+        pytest.skip("an ordinary user can't mount FUSE file systems here")
+    try:
+        done = run([site.daemon, "-a", keys_of_all, "-T", "-u", site.user.pw_name, "-e", f"internal-sftp -j {place}",
+                    site.keydir("root")], env=daemon_environment())
+        assert "event=check" in done.stdout and "folder of -j" not in done.stdout, done.stdout
+    finally:
+        run_or_fail(["umount", "-l", place])
+
 
 # ---- who may not log in -----------------------------------------------------------------------
 
