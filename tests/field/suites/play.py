@@ -8,6 +8,7 @@ import fnmatch
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -57,11 +58,12 @@ LogLevel ERROR
 KexAlgorithms curve25519-sha256
 """
 
-# How suites report a case: Go's, pytest, unittest, Emacs' ERT, TAP, and the runners of OpenSSH and rsync.
+# How suites report a case: Go's, pytest, unittest, Rust's, Emacs' ERT, TAP, and the runners of OpenSSH and rsync.
 FORMS = [re.compile(form) for form in (
     r"\s*--- (?P<verdict>PASS|FAIL|SKIP): (?P<case>\S+)",
     r"(?P<case>\S+::.*?) (?P<verdict>PASSED|FAILED|SKIPPED|ERROR|XFAIL|XPASS)\b",
     r"(?P<case>test\w* \([\w.]+\)).*? \.\.\. (?P<verdict>ok|FAIL|ERROR|skipped|expected failure)",
+    r"test (?P<case>\S+) \.\.\. (?P<verdict>ok|FAILED|ignored)$",
     r" +(?P<verdict>passed|FAILED|failed|skipped) +\d+/\d+ +(?P<case>\S+)",
     r"(?P<verdict>(?:not )?ok) \d+ *-? *(?P<case>.*?)(?P<skip> # (?:skip|SKIP|TODO).*)?$",
     r"(?P<verdict>ok|failed|skipped) (?P<case>[a-z]\S* .*|\S+)$",
@@ -80,7 +82,7 @@ def cases_of(text):
         if match:
             verdict = match["verdict"].lower()
             name = part + match["case"].strip()
-            if "skip" in verdict or match.groupdict().get("skip"):
+            if "skip" in verdict or verdict == "ignored" or match.groupdict().get("skip"):
                 cases.setdefault(name, None)
             else:
                 cases[name] = verdict in GOOD and cases.get(name) is not False
@@ -102,13 +104,15 @@ class Suites:
         lines = (site.host_line, read_text(self.path("control_key.pub")).strip())
         self.known_hosts = self.write("known", "".join(f"* {line}\n" for line in lines))
         self.control = f"HostKey {self.path('control_key')}\nAuthorizedKeysFile {site.authorized_keys}\n{CONTROL}"
+        shutil.copy(os.path.join(HERE, "as_sshd"), self.path("tools/sshd"))
         self.starter = self.write("tools/start_control", f"#!/bin/sh\nexec /usr/sbin/sshd -i -f {self.path('control')}\n", 0o755)
         if site.root:
             os.chmod(self.path("control_key"), 0o600)
             os.makedirs("/run/sshd", exist_ok=True)
         self.env = {"PATH": f"{self.tools}:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LC_ALL": "C.UTF-8",
                     "USER": site.user.pw_name, "LOGNAME": site.user.pw_name, "SHELL": "/bin/sh", "SUITE_USER": site.user.pw_name,
-                    "SUITE_KEY": key, "TERM": "dumb"}
+                    "SUITE_KEY": key, "SUITE_BIN": site.bin, "SUITE_RESTRICTIONS": self.write("restrictions", CONTROL.lstrip()),
+                    "TERM": "dumb"}
 
     def path(self, name):
         return os.path.join(self.site.base, name)
@@ -149,7 +153,7 @@ class Suites:
         for tool in ("ssh", "scp", "sftp"):
             self.write(f"tools/{tool}", f'#!/bin/sh\nexec /usr/bin/{tool} -F {config} "$@"\n', 0o755)
         sftp = self.site.sftp if peer == "wrensshd" else "/usr/lib/openssh/sftp-server"
-        env = {**self.env, "SUITE_PORT": str(server.port), "SUITE_SFTP": sftp, "HOME": self.path("suite/home"),
+        env = {**self.env, "SUITE_PEER": peer, "SUITE_PORT": str(server.port), "SUITE_SFTP": sftp, "HOME": self.path("suite/home"),
                "TMPDIR": self.path("suite/home")}
         words = read_text(os.path.join(HERE, name + ".sh")) + "\nplay\n"
         output = os.path.join(self.logs, f"{name}.{peer}")
@@ -214,6 +218,7 @@ def compare(suites, name, tree):
 
 def main(logs, missed, *words):
     ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, and suites end servers with it
     suites = Suites(logs)
     try:
         red = sum([compare(suites, *word.split("=", 1)) for word in words])

@@ -78,6 +78,17 @@ from_go() { # MODULE VERSION
     [ -n "$folder" ] && cp -r "$folder" "$tree" && chmod -R u+w "$tree"
 }
 
+from_python() { # PROJECT VERSION: its source from the Python package index
+    mkdir -p "$tree.part" && "$venv/bin/pip" download -q --disable-pip-version-check --no-deps --no-binary "$1" -d "$tree.part" "$1==$2" &&
+        mkdir "$tree" && tar -xf "$tree.part"/*.tar.gz -C "$tree" --strip-components=1
+}
+
+from_crates() { # CRATE VERSION
+    mkdir -p "$tree.part/src" && cd "$tree.part" && : >src/lib.rs &&
+        printf '[package]\nname = "none"\nversion = "0.0.0"\n[dependencies]\n%s = "=%s"\n' "$1" "$2" >Cargo.toml &&
+        cargo fetch && cp -r "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*/"$1-$2" "$tree"
+}
+
 with_python() { # PROJECT...: Python's packages beside the suite
     "$python" -m venv venv && venv/bin/pip install -q --disable-pip-version-check "$@"
 }
