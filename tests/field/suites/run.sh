@@ -79,7 +79,8 @@ from_go() { # MODULE VERSION
 }
 
 from_python() { # PROJECT VERSION: its source from the Python package index
-    mkdir -p "$tree.part" && "$venv/bin/pip" download -q --disable-pip-version-check --no-deps --no-binary "$1" -d "$tree.part" "$1==$2" &&
+    mkdir -p "$tree.part" &&
+        "$venv/bin/pip" download -q --disable-pip-version-check --no-deps --no-binary "$1" -d "$tree.part" "$1==$2" &&
         mkdir "$tree" && tar -xf "$tree.part"/*.tar.gz -C "$tree" --strip-components=1
 }
 
