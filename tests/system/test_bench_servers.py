@@ -298,13 +298,13 @@ def test_the_connection_ends_when_the_server_closes_it_not_when_the_last_process
     for pid in proc.descendants(server.pid):
         kill(pid)
     server.wait(10)
-    assert len(bill(file)) == 6
+    assert len(bill(file)) == 7
 
 
 def test_a_program_that_is_not_there_is_a_bill_of_next_to_nothing(tmp_path):
     reaper, file = bench_suite.compile_helper("reaper.c", tmp_path), tmp_path / "bills"
     done = subprocess.run([reaper, str(file), "/nonexistent"], stderr=subprocess.PIPE, text=True, check=False)
-    assert "/nonexistent" in done.stderr and len(bill(file)) == 6
+    assert "/nonexistent" in done.stderr and len(bill(file)) == 7
     assert subprocess.run([reaper, str(file)], stderr=subprocess.PIPE, check=False).returncode == 100
 
 

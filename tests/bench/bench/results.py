@@ -22,9 +22,9 @@ LIMIT = "limit"
 LAUNCHED = ("wrensshd-listen", "wrensshd-tcpsvd", "wrensshd-busybox", "wrensshd-xinetd", "wrensshd-inetd")
 NO_PEERS = (OURS, DYNAMIC, EXTERNAL, LIMIT, *BAR, *LAUNCHED)
 GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "exchange", "keys", "ciphers",
-          "crypto", "arm", "door")
-# Measured only if they are named: they take long.
-APART = ("door",)
+          "crypto", "arm", "door", "links", "crowd", "listen", "cold")
+# Measured only if they are named: they take long, or empty the machine's page cache.
+APART = ("door", "links", "crowd", "listen", "cold")
 
 
 # A client that is busy for this part of the time hardly ever waits.

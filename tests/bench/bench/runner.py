@@ -49,7 +49,7 @@ class Plan:
         self.peak_bytes = 64 * MIB if quick else 128 * MIB
         self.parallel = (1, 4, 16) if quick else (1, 4, 16, 32)
         self.parallel_logins = 16 if quick else 32
-        self.open_sessions = (1, 50) if quick else (1, 100, 200, 300)
+        self.open_sessions = (1, 50) if quick else (1, 100, 200, 280)
         self.crowded_logins = 3 if quick else 7
         self.crypto = 3 if quick else 9
         self.arm = 1 if quick else 7
@@ -68,6 +68,14 @@ class Plan:
         self.ciphers = 1 if quick else 2
         self.door_logins = 20 if quick else 95
         self.cipher_bytes = (10 if quick else 100) * MIB
+        self.far_file_bytes = (8 if quick else 64) * MIB
+        self.narrow_file_bytes = (1 if quick else 8) * MIB
+        self.slow_keystrokes = 3 if quick else 12
+        self.crowd_sessions = (1, 30, 150) if quick else (1, 50, 1000)
+        self.accepts = 1 if quick else 5
+        self.accepted = 20 if quick else 200
+        self.children = (10, 100) if quick else (10, 1000)
+        self.colds = 1 if quick else 7
 
 
 class Progress:

@@ -149,14 +149,14 @@ class Bill(NamedTuple):
     instructions: int
     rss: int  # kB, the largest process's peak
     cycles: int
+    read_bytes: int = 0  # from the disk
 
 
 def read_bills(path):
     """What helpers/reaper.c has written."""
     with open(path, encoding="ascii") as file:
         lines = [[int(word) for word in line.split()] for line in file]
-    return [Bill((user + system) / 1e6, instructions, rss, cycles)
-            for user, system, _, rss, instructions, cycles in lines]
+    return [Bill((user + system) / 1e6, instructions, rss, *rest) for user, system, _, rss, instructions, *rest in lines]
 
 
 class Running:

@@ -48,9 +48,9 @@ class Cost:
 
 
 class Session:
-    def __init__(self, bench, contender, options=()):
+    def __init__(self, bench, contender, options=(), host=PLAIN, into=()):
         self.title, self.running = contender.title, contender.running
-        command = [*bench.world.enter(["sftp"]), *bench.stock.options(contender, *options), "-q", "-b", "-", PLAIN]
+        command = [*into, *bench.world.enter(["sftp"]), *bench.stock.options(contender, *options), "-q", "-b", "-", host]
         self.client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, env=ENVIRONMENT)
         self._words = b""

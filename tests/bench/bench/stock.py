@@ -70,11 +70,11 @@ class Stock:
         wall, bill = self.whole_bill(contender, *remote, **how)
         return wall, bill.seconds
 
-    def master(self, contender, socket, *flags, options=()):
+    def master(self, contender, socket, *flags, options=(), **where):
         """A connection for several sessions; end it by ending the process."""
         path = self.world.path(socket)
         client = self.start(contender, options=["ControlMaster=yes", "ControlPath=" + path, *options],
-                            flags=["-N", *flags], stdin=subprocess.DEVNULL)
+                            flags=["-N", *flags], stdin=subprocess.DEVNULL, **where)
         if not wait_until(lambda: os.path.exists(self.world.outside(path)) or client.poll() is not None, 10):
             client.kill()
         if client.poll() is not None:

@@ -19,6 +19,9 @@ ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "
 # of small packets, too. The queue holds all that TCP sends at once: a loss would make a short transfer wait.
 LARGE_PACKETS = ("mtu", "9000", "txqueuelen", "2000")
 
+# Of a slow link: 1,000 packets of 1,500 bytes, which wait for 1.2 s at 10 Mbit/s, as in front of many a modem.
+DEEP_QUEUE = ("txqueuelen", "1000")
+
 # Loopback as it is, and one of its addresses for which the kernel acknowledges at once in both directions.
 PLAIN = "127.0.0.1"
 QUICK_ACK = "127.0.0.2"
@@ -171,9 +174,9 @@ class World:
         run(["ip", "route", "add", "local", QUICK_ACK, "dev", "lo", "quickack", "1", "table", "local"])
         return True
 
-    def link(self, delay_ms, mbit=None):
+    def link(self, delay_ms, mbit=None, packets=LARGE_PACKETS):
         """A network to a namespace `delay_ms` away, one way, of so many Mbit/s if that is given: (the server's address
-        there, the words that put a command into it). The link stays until the end."""
+        there, the words that put a command into it). `packets`: of a link with a rate. It stays until the end."""
         if not self.privileged:
             raise Failed("networks with a delay need root")
         name = f"delay{delay_ms}" + (f"rate{mbit}" if mbit else "")
@@ -184,7 +187,7 @@ class World:
             link = subprocess.Popen([os.path.join(self.helpers, "delay_link"), str(delay_ms), name, *rate],
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             try:
-                self._set_up(link, name, near, far, LARGE_PACKETS if mbit else ())
+                self._set_up(link, name, near, far, packets if mbit else ())
             except BaseException:
                 end(link)
                 raise

@@ -7,7 +7,7 @@
  * session's program. One line is appended to FILE: user and system time in microseconds, wall time
  * in nanoseconds, the largest process's resident memory in kB, and of all of them the instructions
  * outside of the kernel and the processor's cycles with the kernel: 0 where the machine does not
- * count. */
+ * count; and the bytes that they have read from the disk. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -21,6 +21,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define BLOCK_BYTES 512LL /* of getrusage(2), whatever the disk's are */
 
 static long long microseconds(struct timeval time)
 {
@@ -66,13 +68,13 @@ static long long counted_by(int counter)
 static void write_bill(int file, long long wall_ns, long long instructions, long long cycles)
 {
     struct rusage usage;
-    char line[160];
+    char line[192];
     int length;
 
     getrusage(RUSAGE_CHILDREN, &usage);
-    length =
-        snprintf(line, sizeof(line), "%lld %lld %lld %ld %lld %lld\n", microseconds(usage.ru_utime),
-                 microseconds(usage.ru_stime), wall_ns, usage.ru_maxrss, instructions, cycles);
+    length = snprintf(line, sizeof(line), "%lld %lld %lld %ld %lld %lld %lld\n",
+                      microseconds(usage.ru_utime), microseconds(usage.ru_stime), wall_ns,
+                      usage.ru_maxrss, instructions, cycles, usage.ru_inblock * BLOCK_BYTES);
     /* One write with O_APPEND: connections that end together don't mix. */
     if (write(file, line, (size_t)length) != length) {
         perror("reaper: write");

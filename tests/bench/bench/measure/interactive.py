@@ -23,18 +23,18 @@ def read_some(client, contender):
     return data
 
 
-def echo_times(client, contender, rounds):
+def echo_times(client, contender, rounds, settle):
     """Seconds of each keystroke, without the first ones."""
     seen = b""
     while not seen.endswith(b"ready\n"):
         seen += read_some(client, contender)
     times = []
-    for _ in range(SETTLE_ROUNDS + rounds):
+    for _ in range(settle + rounds):
         begin = time.perf_counter()
         os.write(client.stdin.fileno(), b"x")
         read_some(client, contender)
         times.append(time.perf_counter() - begin)
-    return times[SETTLE_ROUNDS:]
+    return times[settle:]
 
 
 def add_times(bench, contender, times, key, title):
@@ -46,11 +46,11 @@ def add_times(bench, contender, times, key, title):
                         contender.name, [(share / 100, percentile(micro, share / 100)) for share in range(1, 100)])
 
 
-def typing(bench, contender, options=()):
+def typing(bench, contender, options=(), rounds=None, settle=SETTLE_ROUNDS):
     client = bench.stock.start(contender, RAW_ECHO, flags=["-tt"], options=[*AT_ONCE, *options],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
-        return echo_times(client, contender, bench.plan.keystrokes)
+        return echo_times(client, contender, rounds or bench.plan.keystrokes, settle)
     finally:
         end(client)
 
