@@ -1,8 +1,8 @@
 #!/bin/sh
 # Measures wrensshd, TinySSH, Dropbear and OpenSSH side by side, in one run.
 #
-#     sh tests/bench/run.sh [--quick] [--only GROUP,...] [--peers DIR] [--compare OLD.json] [--report FILE.json]
-#                           [--sftp-mib N] [--out DIR] [--list] [-h]
+#     sh tests/bench/run.sh [--quick] [--only GROUP,...] [--also GROUP,...] [--peers DIR] [--compare OLD.json]
+#                           [--report FILE.json] [--sftp-mib N] [--out DIR] [--list] [-h]
 #
 # As root it installs what it needs (Debian 12 and 13) and measures everything; otherwise it says what it leaves out. The
 # report goes to build/bench/report: a table, JSON, CSV and plots. Takes less than 30 minutes, with --quick less than 4.

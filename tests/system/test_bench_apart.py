@@ -107,13 +107,14 @@ def test_keystrokes_that_outlast_the_transfer_do_not_count(bench, typist):
 
 
 def test_what_all_sessions_share_is_in_no_sessions_memory(bench):
-    seen = {1: {"server": 500, "kernel": 9000}, 51: {"server": 500 + 50 * 140, "kernel": 9000 + 50 * 220},
-            1001: {"server": 500 + 1000 * 147, "kernel": 9000 + 1000 * 220}}
-    crowd.add(bench, contender(), seen, {1: 4.0, 51: 4.1, 1001: 5.0})
+    seen = {1: {"server": 500, "kernel": 9000}, 50: {"server": 7000, "kernel": 9100},
+            200: {"server": 7000 + 150 * 140, "kernel": 9100 + 150 * 220},
+            1000: {"server": 7000 + 150 * 140 + 800 * 147, "kernel": 9100 + 950 * 220}}
+    crowd.add(bench, contender(), seen, {1: 4.0, 50: 4.2, 200: 4.1, 1000: 5.0})
     assert values(bench) == pytest.approx({
-        "crowd.server.51": 140, "crowd.server.1001": 147, "crowd.server.growth": 1.05, "crowd.kernel.51": 220,
-        "crowd.kernel.1001": 220, "crowd.kernel.growth": 1, "crowd.login.1": 4, "crowd.login.51": 4.1,
-        "crowd.login.1001": 5, "crowd.login.growth": 1.25})
+        "crowd.server.200": 140, "crowd.server.1000": 147, "crowd.server.growth": 1.05, "crowd.kernel.200": 220,
+        "crowd.kernel.1000": 220, "crowd.kernel.growth": 1, "crowd.login.1": 4, "crowd.login.200": 4.1,
+        "crowd.login.1000": 5, "crowd.login.growth": 1.25})
 
 
 # ---- the listener ------------------------------------------------------------------------------------------------

@@ -177,15 +177,22 @@ def test_documents_are_made_from_results(tmp_path):
     for key in ("memory.other", *(key for key, *_ in documents.CURVES)):
         for value in (1, 2, 9):
             results.curve(key, key, "x", "ms", "wrensshd", [(1, value), (50, value * 3)])
-    results.save(tmp_path)
-    run_or_fail([sys.executable, "-m", "bench.documents", tmp_path, f"{tmp_path}/results.json"],
+    results.about = dict.fromkeys(("wrensshd", "date", "CPU", "kernel", "servers", "client"), "known")
+    folder, page = tmp_path / "results", tmp_path / "README.md"
+    page.write_text("<!-- of the run: all rows -->\n\n| old |\n\nText.\n\n<!-- of the run: Logins -->\n\n| old |\n")
+    results.save(folder)
+    run_or_fail([sys.executable, "-m", "bench.documents", folder, f"{folder}/results.json"],
                 env={**os.environ, "PYTHONPATH": bench_suite.FOLDER, "PYTHONDONTWRITEBYTECODE": "1"})
-    found = documents.medians(tmp_path / "results.csv")
+    before, table, after = re.split(r"\n\n(\| \|[^\n]*\n(?:\|[^\n]*\n)+)\n", page.read_text())
+    assert before.endswith("all rows -->") and after == "Text.\n\n<!-- of the run: Logins -->\n\n| old |\n"
+    assert {line.split(" | ")[0] for line in table.splitlines()[2:]} == {
+        f"| {title}" for key, title in ROWS if key in shown}
+    found = documents.medians(folder / "results.csv")
     assert found == {(key, "wrensshd"): 2 for key in shown}
-    curves = documents.curves(tmp_path / "curves.csv")
+    curves = documents.curves(folder / "curves.csv")
     assert curves == {key: {"wrensshd": [(1, 2), (50, 6)]} for key, *_ in documents.CURVES}
-    for name, text in documents.pictures(tmp_path).items():
-        assert (tmp_path / name).read_text() == text
+    for name, text in documents.pictures(folder).items():
+        assert (folder / name).read_text() == text
 
 
 def test_bench_results_are_small():

@@ -3,14 +3,16 @@ What the documents show of the reference run: a CSV with its headline rows, one 
 
     PYTHONPATH=tests/bench python3 -m bench.documents FOLDER [RESULTS.json]
 
-writes the pictures into FOLDER, of results.csv and curves.csv there; with RESULTS.json, first writes these.
+writes the pictures into FOLDER, of results.csv and curves.csv there; with RESULTS.json, first writes these, and the
+tables of README.md beside FOLDER.
 """
 
 import csv
 import os
+import re
 import sys
 
-from . import charts
+from . import charts, headlines, targets
 from .headlines import ROWS
 from .report import number
 from .results import Results
@@ -41,7 +43,7 @@ CURVE_FIELDS = ("curve", "server", "at", "median")
 TITLES = {**dict(SERVERS), "wrensshd-dynamic": "wrensshd, dynamic"}
 
 
-def headlines(results):
+def headline_rows(results):
     """The rows of the CSV."""
     for key, _ in ROWS:
         if key in results.rows:
@@ -127,16 +129,44 @@ def write_csv(path, fields, rows):
 
 
 def write_results(folder, results):
-    write_csv(os.path.join(folder, "results.csv"), FIELDS, headlines(results))
+    write_csv(os.path.join(folder, "results.csv"), FIELDS, headline_rows(results))
     write_csv(os.path.join(folder, "curves.csv"), CURVE_FIELDS, (
         (key, server, f"{at:g}", f"{value:.5g}") for key, *_ in CURVES if key in results.curves
         for server, points in results.curves[key]["lines"].items() for at, value in points))
 
 
+def origin(results):
+    """Of what the figures are, and where they were measured."""
+    about = results.about
+    return [f"wrensshd `{about['wrensshd']}`, {about['date']}, in one run. {about['CPU']}, {about['kernel']}.",
+            f"{about['servers']}; {about['client']}."]
+
+
+def page(text, results):
+    """README.md with the figures of a run. A comment names the table that follows it, by the beginning of its title; a
+    table of a group that was not measured stays as it is."""
+    tables = {"origin": origin(results), "all rows": headlines.lines(results), "targets": targets.table(results),
+              **results.tables}
+
+    def replaced(found):
+        table = next((lines for title, lines in tables.items() if title.startswith(found[2])), None)
+        return found[1] + "".join(line + "\n" for line in table) if table else found[0]
+    return re.sub(r"(<!-- of the run: (.+) -->\n\n)(?:.+\n)+", replaced, text)
+
+
+def write_page(path, results):
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(page(text, results))
+
+
 def main():
     folder, *source = sys.argv[1:]
     if source:
-        write_results(folder, Results.load(*source))
+        results = Results.load(*source)
+        write_results(folder, results)
+        write_page(os.path.join(folder, os.pardir, "README.md"), results)
     for name, text in pictures(folder).items():
         with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
             file.write(text)

@@ -1,7 +1,7 @@
 """The rows that a README shows: a table in Markdown, written beside the other reports."""
 
 from .report import number
-from .results import BAR, EXTERNAL, INTERNAL, LAUNCHED, OURS
+from .results import BAR, EXTERNAL, INTERNAL, LAUNCHED, LIMIT, OURS
 from .stats import ratio, summary
 
 ROWS = (
@@ -16,13 +16,8 @@ ROWS = (
     ("throughput.stock.up", "upload, stock client (MiB/s)"),
     ("throughput.lean.down", "download, lean client (MiB/s)"),
     ("throughput.lean.up", "upload, lean client (MiB/s)"),
-    ("throughput.far.up", "upload, 100 ms away (MiB/s)"),
     ("cpu.gib.down", "server CPU per GiB down (s)"),
     ("cpu.gib.up", "server CPU per GiB up (s)"),
-    ("cpu.limit.seconds.down", "server CPU per GiB down over the limit, seconds (times)"),
-    ("cpu.limit.seconds.up", "server CPU per GiB up over the limit, seconds (times)"),
-    ("cpu.limit.cycles.down", "the same down, cycles (times)"),
-    ("cpu.limit.cycles.up", "the same up, cycles (times)"),
     ("interactive.alone.p50", "keystroke echo, p50 (µs)"),
     ("interactive.alone.p99", "keystroke echo, p99 (µs)"),
     ("interactive.busy.p50", "the same beside a download, p50 (µs)"),
@@ -35,10 +30,8 @@ ROWS = (
     ("sftp.idle.own.dirty", "idle sftp process, private dirty (KiB)"),
     ("memory.idle.pss", "memory per further idle session, PSS (KiB)"),
     ("memory.idle.dirty", "of it private dirty (KiB)"),
-    ("memory.idle.anon", "of it anonymous, pages shared since a fork counted once (KiB)"),
     ("memory.idle.tables", "its page tables (KiB)"),
     ("memory.peak.down.dirty", "peak in a download, private dirty (KiB)"),
-    ("memory.stalled", "the same beyond idle, client stopped reading (KiB)"),
     ("scale.parallel.16", "logins a second, 16 clients at a time"),
     ("scale.growth", "CPU of a login beside many sessions over beside one"),
     ("size.program", "program, stripped (KiB)"),
@@ -63,7 +56,7 @@ def _standing(row):
 
 def lines(results):
     shown = [(results.rows[key], title) for key, title in ROWS if key in results.rows]
-    names = [name for name in results.titles if name not in (BAR[1], EXTERNAL, INTERNAL, *LAUNCHED)
+    names = [name for name in results.titles if name not in (BAR[1], EXTERNAL, INTERNAL, LIMIT, *LAUNCHED)
              and any(name in row.samples for row, _ in shown)]
     out = ["| | " + " | ".join(results.titles[name] for name in names) + " | ours / best peer's |",
            "|---" * (len(names) + 2) + "|"]

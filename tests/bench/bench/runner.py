@@ -71,7 +71,7 @@ class Plan:
         self.far_file_bytes = (8 if quick else 64) * MIB
         self.narrow_file_bytes = (1 if quick else 8) * MIB
         self.slow_keystrokes = 3 if quick else 12
-        self.crowd_sessions = (1, 30, 150) if quick else (1, 50, 1000)
+        self.crowd_sessions = (1, 10, 50, 150) if quick else (1, 50, 200, 1000)
         self.accepts = 1 if quick else 5
         self.accepted = 20 if quick else 200
         self.children = (10, 100) if quick else (10, 1000)

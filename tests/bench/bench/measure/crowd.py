@@ -38,12 +38,13 @@ def one_round(bench, contender):
 
 
 def add(bench, contender, seen, costs):
-    """`seen`: {sessions: memory}, `costs`: {sessions: CPU of a login}, each of one, a few, and many."""
-    one, few, many = seen
+    """`seen`: {sessions: memory}, `costs`: {sessions: CPU of a login}, each of one, a start, a few, and many. Memory is
+    the slope above the start: below it the kernel takes what the crowd before has left in its slabs."""
+    one, start, few, many = seen
     for what, title in TITLES.items():
-        each = {count: (seen[count][what] - seen[one][what]) / (count - one) for count in (few, many)}
+        each = {to: (seen[to][what] - seen[begin][what]) / (to - begin) for begin, to in ((start, few), (few, many))}
         for count, kilobytes in each.items():
-            bench.add((f"crowd.{what}.{count}", f"memory of each further of {count} idle sessions: {title}", "KiB"),
+            bench.add((f"crowd.{what}.{count}", f"memory of each further idle session, up to {count}: {title}", "KiB"),
                       contender, kilobytes)
         bench.add((f"crowd.{what}.growth", f"the same of {many} over that of {few}: {title}", "times"), contender,
                   each[many] / each[few])
