@@ -259,6 +259,7 @@ def test_an_unknown_group_is_named(tmp_path):
     done = run_bench("--only", "login,speed", cwd=tmp_path)
     assert done.returncode != 0
     assert "no group is called speed" in done.stderr
+    assert "no group is called haste" in run_bench("--also", "links,haste", cwd=tmp_path).stderr
 
 
 def test_plots_are_drawn_of_what_there_is(results, tmp_path):

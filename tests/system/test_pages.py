@@ -195,6 +195,19 @@ def test_documents_are_made_from_results(tmp_path):
         assert (folder / name).read_text() == text
 
 
+def test_documents_are_not_made_from_part_of_a_run(tmp_path):
+    """Otherwise the page would have some of the new figures and no picture."""
+    results = Results(titles={"wrensshd": "wrensshd"})
+    results.add(("cpu.login.default", "login", "ms"), "wrensshd", 1)
+    results.save(tmp_path)
+    before = sorted(os.listdir(tmp_path)), (tmp_path / "results.csv").read_bytes()
+    done = subprocess.run([sys.executable, "-m", "bench.documents", tmp_path, f"{tmp_path}/results.json"],
+                          env={**os.environ, "PYTHONPATH": bench_suite.FOLDER, "PYTHONDONTWRITEBYTECODE": "1"},
+                          text=True, capture_output=True, check=False)
+    assert done.returncode == 1 and "the run lacks memory.idle.pss, " in done.stderr
+    assert before == (sorted(os.listdir(tmp_path)), (tmp_path / "results.csv").read_bytes())
+
+
 def test_bench_results_are_small():
     """The results of the bench take at most 100 kB of the repository."""
     assert sum(os.path.getsize(os.path.join(RESULTS, name)) for name in os.listdir(RESULTS)) <= RESULTS_BYTES

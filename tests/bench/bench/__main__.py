@@ -27,7 +27,7 @@ def arguments():
     parser = argparse.ArgumentParser(prog="run.sh", description="Measures wrensshd and its peers side by side.")
     parser.add_argument("--quick", action="store_true", help="few rounds and little data: under four minutes")
     parser.add_argument("--only", metavar="NAMES", default="", help="groups to measure, with commas: see --list")
-    parser.add_argument("--also", metavar="NAMES", default="", help="a whole run, and these groups")
+    parser.add_argument("--also", metavar="NAMES", default="", help="and these groups")
     parser.add_argument("--peers", metavar="DIR", type=path, help="peers from this folder, which peers.sh makes")
     parser.add_argument("--compare", metavar="OLD.json", type=path, help="say what has changed beyond noise")
     parser.add_argument("--list", action="store_true", help="list the groups and end")
@@ -40,9 +40,9 @@ def arguments():
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.out = options.out or os.path.join("build", "bench", "report")
-    options.groups = options.only.split(",") if options.only else [
-        name for name in GROUPS if name not in APART or name in options.also.split(",")]
-    strange = [name for name in [*options.groups, *filter(None, options.also.split(","))] if name not in GROUPS]
+    options.groups = options.only.split(",") if options.only else [name for name in GROUPS if name not in APART]
+    options.groups += options.also.split(",") if options.also else []
+    strange = [name for name in options.groups if name not in GROUPS]
     if strange:
         parser.error(f"no group is called {strange[0]}: they are {', '.join(GROUPS)}")
     if options.peers and os.getuid() != 0:

@@ -165,6 +165,9 @@ def main():
     folder, *source = sys.argv[1:]
     if source:
         results = Results.load(*source)
+        missing = [row for _, rows in PANELS for row in rows if row not in results.rows]
+        if missing:
+            sys.exit(f"documents: nothing is written, as the run lacks {', '.join(missing)}: it must be a whole one")
         write_results(folder, results)
         write_page(os.path.join(folder, os.pardir, "README.md"), results)
     for name, text in pictures(folder).items():
