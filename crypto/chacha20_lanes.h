@@ -153,9 +153,10 @@ static inline void xor_stride(uint8_t *out, const uint8_t *in, lanes x[static CH
     }
 }
 
-void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
-            const uint32_t state[static CHACHA20_STATE_WORDS],
-            const uint32_t first[static CHACHA20_STATE_WORDS])
+static inline __attribute__((always_inline)) void take_strides(
+    uint8_t *out, const uint8_t *in, size_t strides,
+    const uint32_t state[static CHACHA20_STATE_WORDS],
+    const uint32_t first[static CHACHA20_STATE_WORDS], struct work *work)
 {
     lanes start[CHACHA20_STATE_WORDS];
     spread(start, state, first);
@@ -165,7 +166,7 @@ void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] = start[i];
         }
-        permute(x);
+        permute(x, work);
         READ_ANEW(start);
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] += start[i];
@@ -176,6 +177,13 @@ void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
         in += LANES * CHACHA20_BLOCK_BYTES;
     }
     write_zeros(start, sizeof(start));
+}
+
+void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
+            const uint32_t state[static CHACHA20_STATE_WORDS],
+            const uint32_t first[static CHACHA20_STATE_WORDS])
+{
+    take_strides(out, in, strides, state, first, NULL);
 }
 
 #endif
