@@ -36,7 +36,7 @@ static struct kernel choose(size_t count)
 #if defined(__x86_64__)
     size_t blocks = count / CHACHA20_BLOCK_BYTES + (count % CHACHA20_BLOCK_BYTES > 0);
     if (cpu_level() >= CPU_AVX2 && blocks <= 4) {
-        return KERNEL(chacha20_avx2_four, 4);
+        return blocks > 1 ? KERNEL(chacha20_avx2_four, 4) : KERNEL(chacha20_avx2_one, 1);
     }
     if (cpu_level() >= CPU_AVX512) {
         return blocks > 8 ? KERNEL(chacha20_avx512, 16) : KERNEL(chacha20_avx512vl, 8);

@@ -179,3 +179,30 @@ void chacha20_avx2_six(uint8_t *out, const uint8_t *in, size_t strides,
 {
     take_rows(out, in, strides, state, first, 3);
 }
+
+/* One block, in the lower half of a pair. */
+void chacha20_avx2_one(uint8_t *out, const uint8_t *in, size_t strides,
+                       const uint32_t state[static CHACHA20_STATE_WORDS],
+                       const uint32_t first[static CHACHA20_STATE_WORDS])
+{
+    rows x[1], start;
+    (void)state; /* a stride has one block, and that is `first` */
+    load_rows(start, first, first);
+    for (; strides > 0; strides--) {
+        READ_ANEW(start);
+        memcpy(x[0], start, sizeof(start));
+        permute_rows(x, 1);
+        READ_ANEW(start);
+        for (int row = 0; row < 4; row++) {
+            __m128i bytes;
+            x[0][row] += start[row];
+            memcpy(&bytes, in, sizeof(bytes));
+            bytes ^= _mm256_castsi256_si128((__m256i)x[0][row]);
+            memcpy(out, &bytes, sizeof(bytes));
+            out += sizeof(bytes);
+            in += sizeof(bytes);
+        }
+        count_rows_on(start, 1, 1);
+    }
+    write_zeros(start, sizeof(start));
+}

@@ -32,6 +32,7 @@ chacha20_kernel chacha20_portable;  /* 1 lane */
 chacha20_kernel chacha20_sse2;      /* 4 lanes */
 chacha20_kernel chacha20_neon;      /* 4 lanes */
 chacha20_kernel chacha20_avx2;      /* 8 lanes */
+chacha20_kernel chacha20_avx2_one;  /* 1 */
 chacha20_kernel chacha20_avx2_four; /* 4 */
 chacha20_kernel chacha20_avx2_six;  /* 6 */
 chacha20_kernel chacha20_avx512vl;  /* 8 lanes */

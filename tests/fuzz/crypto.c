@@ -107,8 +107,8 @@ static const struct {
     {chacha20_portable, 1, CPU_BASELINE},
 #if defined(__x86_64__)
     {chacha20_sse2, 4, CPU_BASELINE},     {chacha20_avx2, 8, CPU_AVX2},
-    {chacha20_avx2_four, 4, CPU_AVX2},    {chacha20_avx512vl, 8, CPU_AVX512},
-    {chacha20_avx512, 16, CPU_AVX512},
+    {chacha20_avx2_one, 1, CPU_AVX2},     {chacha20_avx2_four, 4, CPU_AVX2},
+    {chacha20_avx512vl, 8, CPU_AVX512},   {chacha20_avx512, 16, CPU_AVX512},
 #elif defined(__AARCH64EL__)
     {chacha20_neon, 4, CPU_BASELINE},
 #elif defined(__ARMEL__)

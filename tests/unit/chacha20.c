@@ -154,8 +154,9 @@ static void makes_strides(chacha20_kernel *kernel, size_t blocks)
     }
 }
 
-TEST(four_and_six_at_a_time_as_portable)
+TEST(one_four_and_six_at_a_time_as_portable)
 {
+    makes_strides(chacha20_avx2_one, 1);
     makes_strides(chacha20_avx2_four, 4);
     makes_strides(chacha20_avx2_six, 6);
 }

@@ -18,6 +18,7 @@ KERNELS = {
     "chacha20_portable": [("chacha20_portable.c", "x86_64", 1), ("chacha20_portable.c", "mips", 1)],
     "chacha20_sse2": [("chacha20_sse2.c", "x86_64", 4)],
     "chacha20_avx2": [("chacha20_avx2.c", "avx2", 8)],
+    "chacha20_avx2_one": [("chacha20_avx2.c", "avx2", 1)],
     "chacha20_avx2_four": [("chacha20_avx2.c", "avx2", 4)],
     "chacha20_avx2_six": [("chacha20_avx2.c", "avx2", 6)],
     "chacha20_avx512vl": [("chacha20_avx512vl.c", "avx512", 8)],
