@@ -579,15 +579,25 @@ check_users()
     [ -z "$without" ] || result "with a password and no key, so they can't log in any more:$without"
 }
 
-# Keys that the old server reads in files other than `files`.
+# Keys that only one of the two servers reads: wrensshd reads those in `files`.
 elsewhere() # USER HOME
 {
-    for other in $(sshd_says authorizedkeysfile); do
-        case $other in none) continue ;; esac
-        file=$(expand "$other" "$1" "$2")
-        printf '%s\n' "$files" | grep -qxF -e "$file" || [ ! -s "$file" ] ||
-            trouble "$1 has keys in $file, which wrensshd does not read: flag -a $where names another file"
-    done
+    names=$(sshd_says authorizedkeysfile)
+    [ -n "$names" ] || return
+    theirs=$(for name in $names; do
+        [ "$name" = none ] || expand "$name" "$1" "$2"
+    done)
+    only_in "$theirs" "$files" "$1 has keys in" "which wrensshd does not read: flag -a $where names another file"
+    only_in "$files" "$theirs" "$1 has keys in" "which OpenSSH does not read: they would let $1 in"
+}
+
+only_in() # FILES OTHERS, one on each line; WORDS before and after the name
+{
+    while IFS= read -r file; do
+        printf '%s\n' "$2" | grep -qxF -e "$file" || [ ! -s "$file" ] || trouble "$3 $file, $4"
+    done <<END
+$1
+END
 }
 
 # What the old server forbids or adds, and wrensshd would not.

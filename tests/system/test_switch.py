@@ -585,6 +585,8 @@ PAM = {"sshd_config": "usepam yes\n", "etc/pam.d/common-account": "account [succ
     (OLD, {"sshd_config": "subsystem sftp internal-sftp -R\n"}, "subsystem sftp internal-sftp -R:"),
     (OLD, {"sshd_config": "subsystem netconf /usr/bin/netconf\n"}, "subsystem netconf /usr/bin/netconf:"),
     (OLD, {"sshd_config": "gssapiauthentication yes\n"}, "gssapiauthentication yes: see"),
+    (OLD, {"sshd_config": "authorizedkeysfile none\n"}, "/home/ann/.ssh/authorized_keys, which OpenSSH does not read"),
+    (OLD, {"sshd_config": "authorizedkeysfile ETC/keys/%u\n", "etc/keys/bob": ""}, "ann/.ssh/authorized_keys, which OpenSSH does not"),
     (OLD, INCLUDE, "Match in ETC/last: see"),
     (OLD, {**PAM, "etc/pam.d/sshd": "# account required pam_time.so\naccount  required  pam_access.so\n"}, "PAM's module pam_access may"),
     (OLD, {**PAM, "etc/pam.d/sshd": "-account [default=bad success=ok] /lib/security/pam_sss.so\n"}, "PAM's module pam_sss may"),
@@ -849,7 +851,8 @@ GOOD = "event=login user=ann key=SHA256:abc type=- verdict=acceptable authkeys=/
 
 def test_attached_values(host):
     """The value of a flag may follow its letter in the same word. Letters within a value are no flags."""
-    host.write("sshd_config", "permitrootlogin no\nallowgroups staff\nauthorizedkeysfile .ssh/authorized_keys\n")
+    host.write("sshd_config", "permitrootlogin no\nallowgroups staff\n"
+                              f"authorizedkeysfile .ssh/authorized_keys {host.folder}/keys/%u\n")
     host.write("unit", f"[Service]\nExecStart={host.folder}/bin/wrensshd -vxrsync=/usr/bin/g -t30 -a{host.folder}/keys/%%u -- "
                        f"{host.folder}/etc/wrensshd\n")
     os.makedirs(host.path("keys"))
