@@ -684,13 +684,33 @@ check_match()
     done 3<"$here/matches"
 }
 
+# The modules of the service's account rules, also in the files that it includes.
+pam_modules()
+{
+    awk -v "folder=$system/pam.d/" '
+        function read_file(name,    text, line, word) {
+            if (name !~ /^\//) name = folder name
+            if (seen[name]++) return
+            while ((getline text <name) > 0) {
+                sub(/#.*/, "", text)
+                line = line text
+                if (sub(/\\$/, " ", line)) continue
+                gsub(/\[[^]]*\]/, " [] ", line)
+                split(line, word)
+                line = ""
+                if (tolower(word[1]) == "@include") read_file(word[2])
+                if (tolower(word[1]) !~ /^-?account$/) continue
+                if (tolower(word[2]) ~ /^(include|substack)$/) read_file(word[3])
+                else print word[3]
+            }
+        }
+        BEGIN { read_file("sshd") }' | sed 's/.*\///; s/\.so$//' | sort -u
+}
 # Rules for accounts, which hold for logins with a key, too. The modules that are left out refuse what wrensshd refuses.
 check_pam()
 {
     [ "$(sshd_says usepam)" = yes ] || return 0
-    sed -nE 's/^[[:space:]]*-?account[[:space:]]+(\[[^]]*\]|[a-z]+)[[:space:]]+([^[:space:]]*\/)?([a-z0-9_]+)\.so.*/\3/p' \
-        "$system/pam.d/sshd" "$system/pam.d/common-account" 2>/dev/null |
-        grep -Evx 'pam_(unix|nologin|permit|deny|localuser|faillock)' | sort -u >"$here/modules"
+    pam_modules | grep -Evx 'pam_(unix|nologin|permit|deny|faillock)' >"$here/modules"
     while IFS= read -r module <&3; do
         trouble "PAM's module $module may refuse accounts; wrensshd does not ask it: see $page"
     done 3<"$here/modules"
