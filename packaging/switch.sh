@@ -654,6 +654,13 @@ END
     '  ' | ' any ' | *' publickey '*) ;;
     *) trouble "authenticationmethods $methods: wrensshd asks for a key alone, see $page" ;;
     esac
+    # Without this algorithm only keys of FIDO authenticators, or certificates, may log in.
+    algorithms=$(sshd_says 'pubkeyaccepted\(algorithms\|keytypes\)')
+    case ,$algorithms, in
+    ,, | *,ssh-ed25519,*) ;;
+    *) trouble "pubkeyacceptedalgorithms lacks ssh-ed25519, and wrensshd accepts such keys: see $page" ;;
+    esac
+    [ "$(sshd_says maxsessions)" != 0 ] || trouble "maxsessions 0: see $page"
     case $(sshd_says permitrootlogin) in
     no) has_flag r || trouble "permitrootlogin no: flag -r $where" ;;
     forced-commands-only) trouble "permitrootlogin forced-commands-only: see $page" ;;

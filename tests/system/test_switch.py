@@ -568,6 +568,7 @@ def test_refusals(host):
 def test_harmless_settings(host, methods):
     """Settings with which wrensshd agrees are no trouble."""
     host.write("sshd_config", f"permitrootlogin without-password\npubkeyauthentication yes\npubkeyauthoptions none\n"
+                              f"maxsessions 10\npubkeyacceptedalgorithms rsa-sha2-512,ssh-ed25519\n"
                               f"authorizedprincipalsfile none\nauthenticationmethods {methods}\n")
     done = host.switch()
     assert done.returncode == 0 and "ok: nothing that matters" in done.stdout, done.stdout + done.stderr
@@ -587,6 +588,9 @@ PAM = {"sshd_config": "usepam yes\n", "etc/pam.d/common-account": "account [succ
     (OLD, {"sshd_config": "gssapiauthentication yes\n"}, "gssapiauthentication yes: see"),
     (OLD, {"sshd_config": "authorizedkeysfile none\n"}, "/home/ann/.ssh/authorized_keys, which OpenSSH does not read"),
     (OLD, {"sshd_config": "authorizedkeysfile ETC/keys/%u\n", "etc/keys/bob": ""}, "ann/.ssh/authorized_keys, which OpenSSH does not"),
+    (OLD, {"sshd_config": "maxsessions 0\n"}, "maxsessions 0: see"),
+    (OLD, {"sshd_config": "pubkeyacceptedalgorithms ssh-rsa,sk-ssh-ed25519@openssh.com\n"}, "pubkeyacceptedalgorithms lacks ssh-ed25519"),
+    (OLD, {"sshd_config": "pubkeyacceptedkeytypes ssh-ed25519-cert-v01@openssh.com\n"}, "pubkeyacceptedalgorithms lacks ssh-ed25519"),
     (OLD, INCLUDE, "Match in ETC/last: see"),
     (OLD, {**PAM, "etc/pam.d/sshd": "# account required pam_time.so\naccount  required  pam_access.so\n"}, "PAM's module pam_access may"),
     (OLD, {**PAM, "etc/pam.d/sshd": "-account [default=bad success=ok] /lib/security/pam_sss.so\n"}, "PAM's module pam_sss may"),
