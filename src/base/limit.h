@@ -372,4 +372,8 @@
  * end of a connection ends the pause. */
 #define LIMIT_LISTEN_PAUSE_MS 1000
 
+/* Children that ended without a signal of their own are reaped so long after one that had a signal,
+ * or when a new connection needs their places. */
+#define LIMIT_LISTEN_REAP_MS 1000
+
 #endif

@@ -74,6 +74,25 @@ static void log_connections(struct listener *listener, bool at_once)
     }
 }
 
+/* ---- children -------------------------------------------------------------------------------- */
+
+/* For a child, or -1 for any. Returns false if it has not ended. */
+static bool reap(struct listener *listener, pid_t child)
+{
+    child = waitpid(child, NULL, WNOHANG);
+    if (child > 0) {
+        clients_remove(&listener->clients, child);
+    }
+    return child > 0;
+}
+
+static void reap_all(struct listener *listener)
+{
+    listener->reap_ms = 0;
+    while (reap(listener, -1)) {
+    }
+}
+
 /* ---- connections ----------------------------------------------------------------------------- */
 
 /* After an error that would return at once. A signal ends the pause. */
@@ -97,6 +116,10 @@ static void accept_client(struct listener *listener, int from)
     }
     source_read(&source, &client);
     const char *refusal = clients_refuse(&listener->clients, &source);
+    if (refusal != NULL && listener->reap_ms != 0) {
+        reap_all(listener);
+        refusal = clients_refuse(&listener->clients, &source);
+    }
     if (refusal != NULL) {
         log_refusal(listener, connection, &client, refusal);
         close(connection);
@@ -112,18 +135,23 @@ static void accept_client(struct listener *listener, int from)
     clients_add(&listener->clients, &source, child);
 }
 
-/* Returns true if the signal asks the listener to end. */
+/* Returns true if the signal asks the listener to end. Reaps the child that it names: to find any
+ * other, waitpid() looks at all. Those that ended before this one was read have no signal of their
+ * own. */
 static bool read_signal(struct listener *listener)
 {
     struct signalfd_siginfo signal;
-    pid_t child;
     if (read(listener->watched[0].fd, &signal, sizeof(signal)) != sizeof(signal)) {
         return false;
     }
-    while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
-        clients_remove(&listener->clients, child);
+    if (signal.ssi_signo == SIGCHLD) {
+        reap(listener, (pid_t)signal.ssi_pid);
+        if (listener->reap_ms == 0) {
+            listener->reap_ms = clock_now_ms() + LIMIT_LISTEN_REAP_MS;
+        }
+        return false;
     }
-    return signal.ssi_signo != SIGCHLD && (signal.ssi_signo != SIGHUP || listener->ends_by_hangup);
+    return signal.ssi_signo != SIGHUP || listener->ends_by_hangup;
 }
 
 /* ---- the loop and its end -------------------------------------------------------------------- */
@@ -139,11 +167,13 @@ static int end_listening(struct listener *listener)
     }
     int64_t end = clock_now_ms() + (int64_t)listener->last_seconds * 1000;
     int64_t left;
+    reap_all(listener);
     while (listener->clients.count > 0 && (left = end - clock_now_ms()) > 0) {
         /* A second signal ends the waiting. */
         if (poll(listener->watched, 1, (int)left) > 0 && read_signal(listener)) {
             break;
         }
+        reap_all(listener);
     }
     if (!children_end()) {
         log_trouble("processes may be left", "/proc", NULL);
@@ -160,7 +190,7 @@ static int serve_clients(struct listener *listener)
             log_start(listener);
         }
         bool timed = listener->refusal_lines.suppressed > 0 || listener->interface != NULL ||
-                     listener->error != 0;
+                     listener->error != 0 || listener->reap_ms != 0;
         if (poll(watched, 1 + listener->sockets, timed ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
             if (errno != EINTR) {
                 log_and_pause(listener, "poll", errno);
@@ -168,6 +198,9 @@ static int serve_clients(struct listener *listener)
             continue;
         }
         log_connections(listener, false);
+        if (listener->reap_ms != 0 && clock_now_ms() >= listener->reap_ms) {
+            reap_all(listener);
+        }
         if (watched[0].revents != 0 && read_signal(listener)) {
             return end_listening(listener);
         }

@@ -70,6 +70,7 @@ static void end_child(struct listener_client *client)
 {
     if (client != NULL) {
         client->ended = true;
+        state.child = state.child_signal ? state.child : client->pid;
         state.child_signal = true;
     }
 }

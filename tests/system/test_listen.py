@@ -245,6 +245,20 @@ def test_many_ends_at_once(listen):
         client.close()
 
 
+def test_ends_that_no_signal_reports(listen):
+    """The signal of many ended programs names one of them. The others leave no zombies, even if nobody connects."""
+    listener = listen()
+    crowd = [listener.connect() for _ in range(5)]
+    assert all(echoes(client) for client in crowd)
+    children = proc.children(listener.proc.pid)
+    listener.proc.send_signal(signal.SIGSTOP)
+    for client in crowd:
+        client.close()
+    assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in children), PATIENCE_SECONDS)
+    listener.proc.send_signal(signal.SIGCONT)
+    assert proc.wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in children), PATIENCE_SECONDS)
+
+
 def test_a_flood_at_the_end(listen):
     """A connection that arrives while the listener ends is not left behind."""
     listener = listen("-c", "64", "-s", "64", "-k", "0", program=["/bin/sh", "-c", STUBBORN])

@@ -38,10 +38,12 @@ SIMULATED(pid_t, waitpid, pid_t pid, int *status, int options)
         return __real_waitpid(pid, status, options);
     }
     for (unsigned i = 0; i < MODEL_CLIENTS; i++) {
-        if (listener_model.clients[i].ended) {
-            return listener_model.clients[i].pid;
+        const struct listener_client *client = &listener_model.clients[i];
+        if (client->ended && (pid == -1 || client->pid == pid)) {
+            return client->pid;
         }
     }
+    state.others_ended = state.others_ended && pid != -1;
     return 0;
 }
 
@@ -74,7 +76,9 @@ SIMULATED(ssize_t, read, int fd, void *out, size_t bytes)
         return -1;
     }
     struct signalfd_siginfo info = {.ssi_signo =
-                                        state.child_signal ? SIGCHLD : (uint32_t)state.signal};
+                                        state.child_signal ? SIGCHLD : (uint32_t)state.signal,
+                                    .ssi_pid = (uint32_t)state.child};
+    state.others_ended = state.others_ended || state.child_signal;
     state.signal = state.child_signal ? state.signal : 0;
     state.child_signal = false;
     memcpy(out, &info, sizeof(info));
@@ -104,7 +108,7 @@ SIMULATED(int, accept, int fd, struct sockaddr *from, socklen_t *bytes)
              : state.from.sin6_family == AF_UNIX ? 2
                                                  : sizeof(state.from);
     state.source = listener_source_of(&state.from);
-    state.admitted = listener_admits(&state.source);
+    state.admitted = listener_admits(&state.source, state.others_ended);
     state.decided = true;
     return simulation_open(5, FD_CONNECTION, 0);
 }

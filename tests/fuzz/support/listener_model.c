@@ -25,19 +25,21 @@ struct listener_source listener_source_of(const struct sockaddr_in6 *address)
     return source;
 }
 
-bool listener_admits(const struct listener_source *source)
+bool listener_admits(const struct listener_source *source, bool reaps)
 {
     unsigned from_one = 0;
+    unsigned count = 0;
     for (unsigned i = 0; i < MODEL_CLIENTS; i++) {
         const struct listener_client *client = &listener_model.clients[i];
-        from_one +=
-            client->pid != 0 && memcmp(&client->source, source, sizeof(client->source)) == 0;
+        bool counts = client->pid != 0 && !(reaps && client->ended);
+        count += counts;
+        from_one += counts && memcmp(&client->source, source, sizeof(client->source)) == 0;
     }
     if (from_one >= listener_model.per_source) {
         simulation_goal("refuses-one");
         return false;
     }
-    bool admitted = listener_model.count < listener_model.limit;
+    bool admitted = count < listener_model.limit;
     simulation_goal(admitted ? "admits" : "full");
     return admitted;
 }

@@ -30,8 +30,9 @@ extern struct listener_model {
 
 struct listener_source listener_source_of(const struct sockaddr_in6 *address);
 
-/* Whether one more client from here must be let in now. */
-bool listener_admits(const struct listener_source *source);
+/* Whether one more client from here must be let in now. `reaps`: those that have ended do not
+ * count. */
+bool listener_admits(const struct listener_source *source, bool reaps);
 
 /* NULL if the model has no room for its child. */
 struct listener_client *listener_add(const struct listener_source *source, pid_t pid);

@@ -14,7 +14,10 @@ extern struct listener_state {
     bool waiting; /* a connection */
     struct sockaddr_in6 from;
     bool child_signal;
-    int signal; /* or 0 */
+    pid_t child;       /* that it names */
+    bool others_ended; /* perhaps, before it was read: they are reaped when their places are needed
+                        */
+    int signal;        /* or 0 */
     bool hangup_ignored, over;
     unsigned accept_error, fork_error;
     pid_t next_pid;
