@@ -197,7 +197,8 @@ def compare(suites, name, tree):
         again = suites.play(name, tree, "wrensshd")
         alone = [case for case in alone if not again.get(case)]
     played = sum(verdict is not None for verdict in theirs.values())
-    print(f"{name}: {played} cases, {failures(ours)} failed here, {failures(theirs)} with the control, {len(alone)} here alone", flush=True)
+    print(f"{name}: {played} cases, {failures(ours)} failed here, {failures(theirs)} with the control, {len(alone)} here alone",
+          flush=True)
     for case in alone:
         print(f"    {case}")
     if alone or not passed:
