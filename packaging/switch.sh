@@ -672,22 +672,33 @@ END
     done <"$here/subsystems"
 }
 
+# Quotes may be around a keyword or a name. Those that stay are more than we read.
+unquoted() { sed -E 's/"([^"[:space:]]*)"/\1 /g; s/[[:space:]]+$//' "$1"; } # FILE
+# The names after Include.
+included() # FILE
+{
+    unquoted "$1" | grep -Ei '^[[:space:]=]*include[[:space:]=]' |
+        sed -E 's/^[[:space:]=]*[^[:space:]=]+[[:space:]=]+//; s/(^|[[:space:]])#.*//'
+}
+
 # The files of the configuration: names of included ones are relative to its folder, and may be patterns.
 config_files() # FILE...
 {
     for file; do
-        [ ! -f "$file" ] || printf '%s\n' "$file"
+        [ -f "$file" ] || continue
+        printf '%s\n' "$file"
         # shellcheck disable=SC2046 # a list of words
-        (config_files $(sed -nE 's/^[[:space:]]*[Ii][Nn][Cc][Ll][Uu][Dd][Ee][[:space:]=]+//p' "$file" 2>/dev/null | tr -d \"))
+        (config_files $(included "$file"))
     done
 }
 check_match()
 {
-    (cd "$openssh" && config_files "$openssh/sshd_config") | while IFS= read -r file; do
-        ! (cd "$openssh" && grep -Eiq '^[[:space:]]*Match[[:space:]=]' "$file") || printf '%s\n' "$file"
-    done >"$here/matches"
-    while IFS= read -r file <&3; do
-        trouble "Match in $file: see $page"
+    (cd "$openssh" && config_files "$openssh/sshd_config" | while IFS= read -r file; do
+        ! unquoted "$file" | grep -Eiq '^[[:space:]=]*match' || printf 'Match in %s\n' "$file"
+        ! included "$file" | grep -q "[\"'\\\\]" || printf 'Include in %s has a name that was not looked at\n' "$file"
+    done) >"$here/matches"
+    while IFS= read -r words <&3; do
+        trouble "$words: see $page"
     done 3<"$here/matches"
 }
 

@@ -592,6 +592,12 @@ PAM = {"sshd_config": "usepam yes\n", "etc/pam.d/common-account": "account [succ
     (OLD, {"sshd_config": "pubkeyacceptedalgorithms ssh-rsa,sk-ssh-ed25519@openssh.com\n"}, "pubkeyacceptedalgorithms lacks ssh-ed25519"),
     (OLD, {"sshd_config": "pubkeyacceptedkeytypes ssh-ed25519-cert-v01@openssh.com\n"}, "pubkeyacceptedalgorithms lacks ssh-ed25519"),
     (OLD, INCLUDE, "Match in ETC/last: see"),
+    (OLD, {"etc/ssh/sshd_config": '"Match" User bob\n'}, "Match in ETC/ssh/sshd_config: see"),
+    (OLD, {"etc/ssh/sshd_config": '"Match"User bob\n'}, "Match in ETC/ssh/sshd_config: see"),
+    (OLD, {"etc/ssh/sshd_config": '"Include" = "ETC/last"\r\n', "etc/last": "=Match=User bob\n"}, "Match in ETC/last: see"),
+    (OLD, {"etc/ssh/sshd_config": "Include ETC/first 'ETC/last'\n"}, "Include in ETC/ssh/sshd_config has a name that was not looked at"),
+    (OLD, {"etc/ssh/sshd_config": 'Include "ETC/my last"\n'}, "Include in ETC/ssh/sshd_config has a name that was not looked at"),
+    (OLD, {"etc/ssh/sshd_config": "Include ETC/my\\ last\n"}, "Include in ETC/ssh/sshd_config has a name that was not looked at"),
     (OLD, {**PAM, "etc/pam.d/sshd": "# account required pam_time.so\naccount  required  pam_access.so\n"}, "PAM's module pam_access may"),
     (OLD, {**PAM, "etc/pam.d/sshd": "-account [default=bad success=ok] /lib/security/pam_sss.so\n"}, "PAM's module pam_sss may"),
     (OLD, {**PAM, "etc/pam.d/sshd": "account include a\n", "etc/pam.d/a": "account substack ETC/b\naccount include sshd\n",
@@ -607,7 +613,7 @@ PAM = {"sshd_config": "usepam yes\n", "etc/pam.d/common-account": "account [succ
     ("tinysshd.socket", {"unit.tinysshd@.service": TINYSSH, "etc/default/tinysshd": 'TINYSSHDOPTS="-v"\n'}, None),
     ("tinysshd.socket", {"unit.tinysshd@.service": TINYSSH.replace("--", "-e /bin/menu --")}, "flag -e /bin/menu: flag -e"),
     (OLD, {**PAM, "etc/pam.d/sshd": "@include common-account\naccount required pam_nologin.so\n", "etc/hosts.deny": "# ALL: ALL\nvsftpd: ALL\n",
-           "etc/hosts.allow": "sshd: 192.0.2.\n", "etc/ssh/sshd_config": "# Match User bob\nInclude missing/*.conf\n",
+           "etc/hosts.allow": "sshd: 192.0.2.\n", "etc/ssh/sshd_config": "# Match User bob\nInclude missing/*.conf # don't\n",
            "sshd_config": "usepam yes\npermittty yes\nbanner none\nsubsystem sftp /usr/lib/openssh/sftp-server\n"}, None),
     ("dropbear.service", {"unit.dropbear.service": DROPBEAR, "etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=-s\n"}, None)])
 def test_lost_restrictions(tmp_path, unit, files, words):
