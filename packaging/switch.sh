@@ -734,13 +734,24 @@ check_pam()
     done 3<"$here/modules"
 }
 
-# Debian's sshd reads these files of the TCP wrappers.
+# Debian's sshd reads these files of the TCP wrappers. A line counts unless its daemons, before the colon, are plain names of
+# others. In hosts.allow only options refuse.
 check_wrappers()
 {
     for file in "$system/hosts.deny" "$system/hosts.allow"; do
-        case $file in *.allow) more='.*:[[:space:]]*(deny|twist|spawn)' ;; *) more='' ;; esac
-        ! grep -Eiqs "^([^#:]*[[:space:],])?(sshd|ALL)([[:space:],@][^:]*)?:$more" "$file" ||
-            trouble "$file refuses addresses; wrensshd does not read it: see $page"
+        case $file in *.allow) refuses=': *(deny|twist|spawn|aclexec)' ;; *) refuses=: ;; esac
+        [ -z "$(sed 's/\r$//; s/\t/ /g' "$file" 2>/dev/null | awk -v "refuses=$refuses" '
+            { line = line tolower($0) }
+            sub(/\\$/, "", line) { next }
+            line ~ refuses && line !~ /^#/ {
+                sub(/:.*/, "", line)
+                count = split(line, name, /[ ,]+/)
+                for (i = 1; i <= count; i++) {
+                    sub(/@.*/, "", name[i])
+                    if (name[i] ~ /^(sshd.*|all|known|unknown)$|[^a-z0-9._-]|^\.|\.$/) print
+                }
+            }
+            { line = "" }')" ] || trouble "$file refuses addresses; wrensshd does not read it: see $page"
     done
 }
 

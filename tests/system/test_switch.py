@@ -607,13 +607,16 @@ PAM = {"sshd_config": "usepam yes\n", "etc/pam.d/common-account": "account [succ
     (OLD, {"etc/hosts.deny": "sshd: ALL EXCEPT 192.0.2.\n"}, "ETC/hosts.deny refuses addresses"),
     (OLD, {"etc/hosts.deny": "vsftpd, ALL : ALL\n"}, "ETC/hosts.deny refuses addresses"),
     (OLD, {"etc/hosts.allow": "sshd: [2001:db8::]/32 : deny\n"}, "ETC/hosts.allow refuses addresses"),
+    *[(OLD, {"etc/hosts.deny": line + "\n"}, "ETC/hosts.deny refuses addresses") for line in (
+        "*: ALL", "vsftpd,s*: ALL", "KNOWN :ALL", "sshd@192.0.2.1: ALL", "vsftpd \\\n sshd: ALL", "/etc/daemons: ALL", "sshd\t: ALL", ".d: ALL")],
+    (OLD, {"etc/hosts.allow": "ALL: ALL : severity auth.info: aclexec /bin/false\n"}, "ETC/hosts.allow refuses addresses"),
     ("dropbear.service", {"unit.dropbear.service": DROPBEAR, "etc/default/dropbear": 'DROPBEAR_EXTRA_ARGS="-sw -I 9"\n'}, "flag -w: flag -r"),
     ("dropbear.socket", {"unit.dropbear@.service": "ExecStart=dropbear -i -Gstaff\n"}, "flag -G staff: flag -g"),
     ("dropbear.service", {"unit.dropbear.service": "ExecStart=dropbear -c '/bin/menu -x'\n"}, "flag -c /bin/menu -x: flag -e"),
     ("tinysshd.socket", {"unit.tinysshd@.service": TINYSSH, "etc/default/tinysshd": 'TINYSSHDOPTS="-v"\n'}, None),
     ("tinysshd.socket", {"unit.tinysshd@.service": TINYSSH.replace("--", "-e /bin/menu --")}, "flag -e /bin/menu: flag -e"),
-    (OLD, {**PAM, "etc/pam.d/sshd": "@include common-account\naccount required pam_nologin.so\n", "etc/hosts.deny": "# ALL: ALL\nvsftpd: ALL\n",
-           "etc/hosts.allow": "sshd: 192.0.2.\n", "etc/ssh/sshd_config": "# Match User bob\nInclude missing/*.conf # don't\n",
+    (OLD, {**PAM, "etc/pam.d/sshd": "@include common-account\naccount required pam_nologin.so\n", "etc/hosts.deny": "# ALL: \\\nALL: ALL\nin.ftpd, vsftpd@[2001:db8::1]: ALL\n",
+           "etc/hosts.allow": "sshd: 192.0.2.\nvsftpd: ALL: deny\n", "etc/ssh/sshd_config": "# Match User bob\nInclude missing/*.conf # don't\n",
            "sshd_config": "usepam yes\npermittty yes\nbanner none\nsubsystem sftp /usr/lib/openssh/sftp-server\n"}, None),
     ("dropbear.service", {"unit.dropbear.service": DROPBEAR, "etc/default/dropbear": "DROPBEAR_EXTRA_ARGS=-s\n"}, None)])
 def test_lost_restrictions(tmp_path, unit, files, words):
