@@ -19,8 +19,8 @@
 
 /* What chacha20_avx2_absorbing() does between rounds. */
 struct work {
-    limb h[LIMBS + 1];
     const struct scalars *scalars; /* for r and its folded limbs */
+    limb h[LIMBS + 1];
     const uint8_t *message;
 };
 
