@@ -66,6 +66,7 @@ has_word() # WORD WORDS
     return 1
 }
 field() { sed -n "/^$1=/{s///p;q;}" "$2"; } # NAME FILE
+is_there() { [ -e "$1" ] || [ -h "$1" ]; } # also a link to nothing
 seconds_up() { cut -d . -f 1 "$uptime"; }
 active() { systemctl -q is-active "$1"; }
 enabled() { case $(systemctl is-enabled "$1" 2>/dev/null) in enabled) ;; *) return 1 ;; esac; }
@@ -172,6 +173,7 @@ back()
             forget "$lasting"
         fi
         forget "$now"
+        forget_certificate "$here/pending"
         rm -f "$here/pending"
         rm -f "$kept/old"
     fi
@@ -198,6 +200,7 @@ undo()
         }
         forget "$lasting"
         forget "$now"
+        forget_certificate "$kept/old"
         rm -f "$kept/old"
         unlock
     else
@@ -408,8 +411,8 @@ sshd_says() { sed -n "s/^$1 //p" "$here/sshd"; }
 # Other files there may be the initramfs's or the administrator's.
 host_key_files()
 {
-    for name in ed25519.pk .ed25519.sk ssh_host_ed25519_key ssh_host_ed25519_key.pub; do
-        [ ! -e "$keydir/$name" ] || printf ' %s' "$keydir/$name"
+    for name in ed25519.pk .ed25519.sk ed25519-cert.pub ssh_host_ed25519_key ssh_host_ed25519_key.pub ssh_host_ed25519_key-cert.pub; do
+        ! is_there "$keydir/$name" || printf ' %s' "$keydir/$name"
     done
 }
 
@@ -444,14 +447,25 @@ old_keys()
         done ;;
     esac
 }
-# A client that trusts an authority knows no key. By the link it sees the certificate that OpenSSH's next renewal writes.
-link_certificate()
+# A client that trusts an authority knows no key. Sets certificate, to a file of OpenSSH, and link, by which wrensshd will see
+# what the next renewal writes.
+find_certificate()
 {
-    for file in $(sshd_says hostcertificate); do
-        if [ -e "$keydir/ed25519.pk" ] && grep -qs '^ssh-ed25519-cert-v01@openssh.com ' "$file"; then
-            ln -s "$file" "$keydir/ed25519-cert.pub" 2>/dev/null && result "ok: its certificate is $file, by a link in $keydir"
-        fi
+    certificates=$(sshd_says hostcertificate)
+    { [ -n "$certificates" ] && [ -e "$keydir/ed25519.pk" ] && ! is_there "$keydir/ed25519-cert.pub"; } || return 0
+    fingerprint=$("${program%/*}/wrensshd-printkey" "$keydir" 2>/dev/null | awk 'NR == 2 { print $2 }')
+    for certificate in $certificates; do
+        ssh-keygen -L -f "$certificate" 2>/dev/null | grep -qF "Public key: ED25519-CERT ${fingerprint:-none}" || continue
+        link=$keydir/ed25519-cert.pub
+        result "ok: its certificate is $certificate, which gets a link in $keydir"
+        return
     done
+    trouble "no HostCertificate is for this key: clients that trust an authority will warn"
+}
+forget_certificate() # FILE with the state
+{
+    name=$(field link "$1")
+    [ ! -h "$name" ] || rm -f "$name"
 }
 public_key() { "${program%/*}/wrensshd-printkey" "$1" 2>/dev/null | head -n 1 | cut -d ' ' -f 1,2; }
 
@@ -469,7 +483,7 @@ import_key()
         if [ "$(public_key "$keydir")" = "$public" ]; then
             rm -f "$here/converted"
             result "ok: $keydir has it already, clients see no warning"
-            link_certificate
+            find_certificate
             return
         fi
         "${program%/*}/wrensshd-makekey" -i "$key" "$keydir" >"$here/said" 2>&1
@@ -480,7 +494,7 @@ $keydir has another host key, with which clients would warn. Move it away:
     mkdir -p $keydir/old && mv$(host_key_files) $keydir/old
 or keep it with -k"
         result "ok: imported from $key, clients see no warning"
-        link_certificate
+        find_certificate
         return
     done
     rm -f "$here/converted"
@@ -896,6 +910,7 @@ enabled=${enabled_units# }
 ports=$ports
 addresses=$addresses
 own=$own
+link=$link
 deadline=$2
 cursor=$3
 END
@@ -907,8 +922,8 @@ try_it()
     deadline=$(($(seconds_up) + seconds))
     journal=$(journal_end)
     trap 'back; exit 1' HUP INT TERM
-    if ! { arm wrensshd-switch-trial $((seconds + 60)) && state trial $deadline "$journal" && listen "$trial" | load "$now" &&
-        systemctl restart wrensshd.socket; } 2>"$here/said"; then
+    if ! { arm wrensshd-switch-trial $((seconds + 60)) && state trial $deadline "$journal" &&
+        { [ -z "$link" ] || ln -s "$certificate" "$link"; } && listen "$trial" | load "$now" && systemctl restart wrensshd.socket; } 2>"$here/said"; then
         back
         fail "wrensshd.socket does not start on port $trial; nothing was changed. $(cat "$here/said")"
     fi
@@ -1036,7 +1051,7 @@ in_range() # TEXT LEAST MOST
     [ "$1" -ge "$2" ] && [ "$1" -le "$3" ]
 }
 
-number=0 seconds=300 trial=2222 wanted='' force='' new_key='' action=switch
+number=0 seconds=300 trial=2222 wanted='' force='' new_key='' link='' action=switch
 while [ $# -gt 0 ]; do
     case $1 in
     -n | --seconds | -p | --trial | -P | --port) [ $# -gt 1 ] || usage_error "$1 takes a number" ;;

@@ -11,7 +11,7 @@ import pytest
 
 from daemon import SLOWNESS, run
 from recipes import PACKAGING
-from site_setup import PROJECT, find_daemon
+from site_setup import PROJECT, find_daemon, run_or_fail
 from whole_files import read_text, write
 
 pytestmark = pytest.mark.slow
@@ -660,15 +660,47 @@ def test_host_keys_that_are_served(tmp_path, unit, files, key):
         assert done.returncode == 0 and read_text(host.path("etc/wrensshd/key")) == key, done.stdout + done.stderr
 
 
+CERTIFIED = r"""#!/bin/sh
+[ ! -d "$1" ] || set -- "$1/key"
+ssh-keygen -yf "$1" && ssh-keygen -lf "$1"
+"""
+
+
+def certify(host, name):
+    """A key and its certificate, of an authority that is the key itself."""
+    key = host.path("etc/ssh/" + name)
+    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
+    run_or_fail(["ssh-keygen", "-q", "-s", key, "-h", "-I", "host", key + ".pub"])
+    return key + "-cert.pub"
+
+
 def test_host_certificate(host):
-    """A client that trusts an authority knows no key: the certificate comes along, and stays the file that is renewed."""
-    certificate = host.path("etc/ssh/ssh_host_ed25519_key-cert.pub")
-    host.write("sshd_config", f"hostcertificate {host.path('etc/ssh/rsa-cert.pub')}\nhostcertificate {certificate}\n")
-    write(certificate, "ssh-ed25519-cert-v01@openssh.com AAAA\n")
+    """A client that trusts an authority knows no key: the certificate of the host key comes along, and stays the file that is
+    renewed. The link vanishes with the switch."""
+    os.unlink(host.path("etc/ssh/ssh_host_ed25519_key"))
+    certificate, other = certify(host, "ssh_host_ed25519_key"), certify(host, "other")
+    host.write("sshd_config", f"hostcertificate {host.path('etc/ssh/rsa-cert.pub')}\nhostcertificate {other}\nhostcertificate {certificate}\n")
     write(host.path("bin/wrensshd-makekey"), MAKEKEY.format() + ': >"$keydir/ed25519.pk"\n', mode=0o755)
+    write(host.path("bin/wrensshd-printkey"), CERTIFIED, mode=0o755)
+    link = host.path("etc/wrensshd/ed25519-cert.pub")
+    for logins in ("", "2222"):  # the trial fails, or the swap
+        host.write("logins", logins)
+        assert host.switch().returncode == 1 and not os.path.islink(link)
+    host.write("logins", "2222 22")
     done = host.switch()
     assert done.returncode == 0 and f"its certificate is {certificate}" in done.stdout, done.stdout + done.stderr
-    assert os.readlink(host.path("etc/wrensshd/ed25519-cert.pub")) == certificate
+    assert os.readlink(link) == certificate
+    assert host.switch("-u").returncode == 0 and not os.path.islink(link)
+    host.write("sshd_config", f"hostcertificate {other}\n")
+    done = host.switch()
+    assert done.returncode == 1 and "no HostCertificate is for this key" in done.stdout, done.stdout + done.stderr
+    os.symlink("nowhere", link)
+    host.write("logins", "")
+    assert host.switch().returncode == 1 and os.readlink(link) == "nowhere"
+    write(host.path("etc/ssh/ssh_host_ed25519_key"), read_text(host.path("etc/ssh/other")), mode=0o600)
+    done = host.switch("-f")
+    assert f"mv {host.path('etc/wrensshd')}/ed25519.pk {link} " in done.stderr, done.stdout + done.stderr
+    assert os.readlink(link) == "nowhere"
 
 
 def test_no_systemd(host):
