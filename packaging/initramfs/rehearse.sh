@@ -717,7 +717,7 @@ kernel_file() {
     name=${WREN_IMAGE##*/}
     short=${name#initrd.img-} short=${short#initrd-} short=${short#initramfs-} short=${short%.img}
     for file in "$(loader_entry "$name" | awk '{ print $2 }')" "vmlinuz-$short" "kernel${name#initramfs}.img"; do
-        file=${WREN_IMAGE%/*}/${file##*/}
+        file=${WREN_IMAGE%"$name"}${file##*/}
         [ ! -f "$file" ] || { echo "$file"; return; }
     done
 }

@@ -243,11 +243,13 @@ def test_dm_crypt_missing(machine, tree, image):
     thorough("initramfs-linux.img", "vmlinuz-linux", b"\1\0%s-1 (builder@host) #1 SMP\0"),
     ("initramfs8", "kernel8.img", gzip.compress(b"\1\0Linux version 6.2.0-1 (builder@host) (gcc) #1\0"))],
     ids=["initramfs-tools", "mkinitcpio", "Raspberry Pi"])
-def test_modules_of_another_kernel(machine, tree, name, kernel, content):
-    """The kernel beside the image was replaced, and the image was not."""
+def test_modules_of_another_kernel(machine, tree, name, kernel, content, monkeypatch):
+    """The kernel beside the image was replaced, and the image was not. The image may be named without its folder."""
     image = pack(tree, f"{machine.top}/boot/{name}")
     write(f"{machine.top}/boot/{kernel}", content.replace(b"%s", b"6.2.0"))
     check_refused(machine.rehearse(image), "drivers", "are for the kernel 6.1.0, and", "update-initramfs -u, for 6.2.0-1")
+    monkeypatch.chdir(os.path.dirname(image))
+    check_refused(machine.rehearse(name), "drivers", "are for the kernel 6.1.0, and", "update-initramfs -u, for 6.2.0-1")
     write(f"{machine.top}/boot/{kernel}", content.replace(b"%s-1", b"6.1.0") if b"%s" in content else b"unreadable")
     assert ("drivers", "ok") in steps(machine.rehearse(image))
 
