@@ -492,9 +492,9 @@ is_before() {
 # but root= may name what is in them.
 patient=' rootflags=x-systemd.device-timeout=0'
 gives_up_root() {
-    case " $WREN_WORDS " in *x-systemd.device-timeout=*) return 1 ;; esac
+    case $(values_of rootflags | tr , '\n' | sed -n 's/^x-systemd\.device-timeout=//p' | tail -n 1) in 0 | infinity) return 1 ;; esac
     root=$(values_of root | tail -n 1)
-    ! { values_of rd.luks.name | sed 's/^[^=]*=//'; awk '{ print $1 }' $copy/etc/crypttab 2>/dev/null; } |
+    ! { values_of '\(rd\.\)*luks\.name' | sed 's/^[^=]*=//'; awk '{ print $1 }' $copy/etc/crypttab 2>/dev/null; } |
         grep -qxF "${root#/dev/mapper/}"
 }
 

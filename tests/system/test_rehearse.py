@@ -131,7 +131,9 @@ MAPPED = "rd.luks.name=UUID=cryptroot root=/dev/mapper/"
 
 @pytest.mark.parametrize("words, patient", [
     (MAPPED + "cryptroot", True), ("root=UUID=0 rootflags=subvol=@,x-systemd.device-timeout=0", True), ("root=UUID=0", False),
-    thorough(MAPPED + "vg-root", False)])
+    (MAPPED[3:] + "cryptroot", True), ("root=UUID=0 rootflags=x-systemd.device-timeout=5s", False),
+    thorough("root=UUID=0 rootflags=x-systemd.device-timeout=9,x-systemd.device-timeout=infinity", True),
+    thorough("root=UUID=0 x-systemd.device-timeout=0", False), thorough(MAPPED + "vg-root", False)])
 def test_mkinitcpio_with_systemd(machine, image, tmp_path, words, patient):
     """An image of mkinitcpio with systemd. Without a word on the command line it would wait 90 seconds for the root device."""
     if [name for name in SYSTEMD if not os.path.exists("/lib/systemd/" + name)]:
