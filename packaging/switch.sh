@@ -865,7 +865,9 @@ check_old()
     if [ "$kind" = OpenSSH ]; then
         sshd_can_start 2>"$here/said" || fail "sshd -t: $(cat "$here/said")
 OpenSSH could not start again, so there would be no way back"
-        sshd -T >"$here/sshd" 2>/dev/null
+        # With Match LocalPort it wants a port.
+        { sshd -T -C "lport=${ports%% *}" || sshd -T; } >"$here/sshd" 2>"$here/said" ||
+            trouble "sshd -T has failed, so its settings were not looked at: $(head -n 1 "$here/said")"
     fi
     for unit in wrensshd.socket wrensshd-listen.socket wrensshd-listen.service; do
         ! active "$unit" || fail "$unit is active already: systemctl disable --now $unit"
@@ -923,7 +925,8 @@ try_it()
     journal=$(journal_end)
     trap 'back; exit 1' HUP INT TERM
     if ! { arm wrensshd-switch-trial $((seconds + 60)) && state trial $deadline "$journal" &&
-        { [ -z "$link" ] || ln -s "$certificate" "$link"; } && listen "$trial" | load "$now" && systemctl restart wrensshd.socket; } 2>"$here/said"; then
+        { [ -z "$link" ] || ln -s "$certificate" "$link"; } && listen "$trial" | load "$now" &&
+        systemctl restart wrensshd.socket; } 2>"$here/said"; then
         back
         fail "wrensshd.socket does not start on port $trial; nothing was changed. $(cat "$here/said")"
     fi
