@@ -4,8 +4,7 @@
 
 #include "poly1305_state.h"
 
-#define LANES  8
-#define KERNEL chacha20_avx2
+#define LANES 8
 
 /* Byte i of `word` has the position from which byte i of each word comes. */
 #define move_bytes(vector, word)                                                                   \
@@ -40,6 +39,13 @@ static inline __attribute__((always_inline)) void do_some(struct work *work)
 }
 #define WORK_BETWEEN_ROUNDS
 #include "chacha20_lanes.h"
+
+void chacha20_avx2(uint8_t *out, const uint8_t *in, size_t strides,
+                   const uint32_t state[static CHACHA20_STATE_WORDS],
+                   const uint32_t first[static CHACHA20_STATE_WORDS])
+{
+    take_strides(out, in, strides, state, first, NULL);
+}
 
 void chacha20_avx2_absorbing(uint8_t *data, size_t strides,
                              const uint32_t state[static CHACHA20_STATE_WORDS],
