@@ -120,29 +120,6 @@ void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t k
     write_zeros(state, sizeof(state));
 }
 
-bool chacha20_can_absorb(void)
-{
-#if defined(__x86_64__)
-    return cpu_level() == CPU_AVX2;
-#else
-    return false;
-#endif
-}
-
-void chacha20_xor_absorbing(uint8_t *data, size_t strides, const uint8_t key[static 32],
-                            const uint8_t nonce[static 8], uint64_t counter,
-                            struct scalars *scalars, const uint8_t *message)
-{
-    uint32_t state[CHACHA20_STATE_WORDS];
-    write_state(state, key, nonce, counter);
-#if defined(__x86_64__)
-    chacha20_avx2_absorbing(data, strides, state, scalars, message);
-#else
-    (void)data, (void)strides, (void)scalars, (void)message; /* it may not be called */
-#endif
-    write_zeros(state, sizeof(state));
-}
-
 size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count,
                      const uint8_t lone_key[static 32], const uint8_t key[static 32],
                      const uint8_t nonce[static 8])

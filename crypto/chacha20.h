@@ -7,7 +7,6 @@
 #ifndef WREN_CHACHA20_H
 #define WREN_CHACHA20_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,20 +28,5 @@ void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t k
 size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count,
                      const uint8_t lone_key[static 32], const uint8_t key[static 32],
                      const uint8_t nonce[static 8]);
-
-/*
- * Whether chacha20_xor_absorbing() may be called. That is chacha20_xor() of `strides` strides in
- * place, and meanwhile it absorbs a part of `message` into Poly1305's `scalars`
- * (poly1305_state.h): CHACHA20_ABSORBED_BYTES for each stride, before it writes that stride.
- */
-bool chacha20_can_absorb(void);
-
-#define CHACHA20_ABSORBING_BYTES (8 * CHACHA20_BLOCK_BYTES) /* a stride */
-#define CHACHA20_ABSORBED_BYTES  (20 * 16)
-
-struct scalars;
-void chacha20_xor_absorbing(uint8_t *data, size_t strides, const uint8_t key[static 32],
-                            const uint8_t nonce[static 8], uint64_t counter,
-                            struct scalars *scalars, const uint8_t *message);
 
 #endif

@@ -1,10 +1,8 @@
 /* A rotation by whole bytes is a shuffle of the bytes within a word. */
 #include <immintrin.h>
-#include <string.h>
 
-#include "poly1305_state.h"
-
-#define LANES 8
+#define LANES  8
+#define KERNEL chacha20_avx2
 
 /* Byte i of `word` has the position from which byte i of each word comes. */
 #define move_bytes(vector, word)                                                                   \
@@ -15,47 +13,7 @@
                                            0x08080808, 0x0c0c0c0c)))
 #define rotate_16(vector) move_bytes(vector, 0x01000302)
 #define rotate_8(vector)  move_bytes(vector, 0x02010003)
-
-/* What chacha20_avx2_absorbing() does between rounds. */
-struct work {
-    const struct scalars *scalars; /* for r and its folded limbs */
-    limb h[LIMBS + 1];
-    const uint8_t *message;
-};
-
-/* Absorbs one block. Poly1305's products come from units that ChaCha20 does not use, and each waits
- * for the one before it: they take little more time than ChaCha20 alone. */
-static inline __attribute__((always_inline)) void do_some(struct work *work)
-{
-    if (work == NULL) {
-        return;
-    }
-    struct scalars scalars = *work->scalars;
-    memcpy(scalars.h, work->h, sizeof(work->h));
-    multiply(&scalars);
-    add_block(scalars.h, work->message, 1);
-    memcpy(work->h, scalars.h, sizeof(work->h));
-    work->message += BLOCK_BYTES;
-}
-#define WORK_BETWEEN_ROUNDS
 #include "chacha20_lanes.h"
-
-void chacha20_avx2(uint8_t *out, const uint8_t *in, size_t strides,
-                   const uint32_t state[static CHACHA20_STATE_WORDS],
-                   const uint32_t first[static CHACHA20_STATE_WORDS])
-{
-    take_strides(out, in, strides, state, first, NULL);
-}
-
-void chacha20_avx2_absorbing(uint8_t *data, size_t strides,
-                             const uint32_t state[static CHACHA20_STATE_WORDS],
-                             struct scalars *scalars, const uint8_t *message)
-{
-    struct work work = {.scalars = scalars, .message = message};
-    memcpy(work.h, scalars->h, sizeof(work.h));
-    take_strides(data, data, strides, state, state, &work);
-    memcpy(scalars->h, work.h, sizeof(work.h));
-}
 
 /*
  * Four or six blocks at once, for short inputs: it makes less than the kernel with eight lanes, in

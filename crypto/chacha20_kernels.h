@@ -38,9 +38,4 @@ chacha20_kernel chacha20_avx2_six;  /* 6 */
 chacha20_kernel chacha20_avx512vl;  /* 8 lanes */
 chacha20_kernel chacha20_avx512;    /* 16 lanes */
 
-/* The same with 8 lanes in place and without `first`, for chacha20_xor_absorbing(). */
-void chacha20_avx2_absorbing(uint8_t *data, size_t strides,
-                             const uint32_t state[static CHACHA20_STATE_WORDS],
-                             struct scalars *scalars, const uint8_t *message);
-
 #endif

@@ -3,7 +3,7 @@
  * of the rounds is that of a single block. The file that includes this defines
  *
  *     LANES         4, 8 or 16
- *     KERNEL        the name of the function (chacha20_kernels.h), unless it works between rounds
+ *     KERNEL        the name of the function (chacha20_kernels.h)
  *     rotate_16()   and _12, _8, _7 if there is something faster than two shifts
  *
  * Its compiler flags decide which instructions these vectors use. For little-endian machines only.
@@ -153,19 +153,9 @@ static inline void xor_stride(uint8_t *out, const uint8_t *in, lanes x[static CH
     }
 }
 
-/* The kernel, or what a file with work between rounds makes two of. Only there: an inlined function
- * left words of the key on ARMv7's stack, where Clang 14 compiled it. */
-#ifdef WORK_BETWEEN_ROUNDS
-static inline __attribute__((always_inline)) void take_strides(
-    uint8_t *out, const uint8_t *in, size_t strides,
-    const uint32_t state[static CHACHA20_STATE_WORDS],
-    const uint32_t first[static CHACHA20_STATE_WORDS], struct work *work)
-#else
-#define work NULL
 void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
             const uint32_t state[static CHACHA20_STATE_WORDS],
             const uint32_t first[static CHACHA20_STATE_WORDS])
-#endif
 {
     lanes start[CHACHA20_STATE_WORDS];
     spread(start, state, first);
@@ -175,7 +165,7 @@ void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] = start[i];
         }
-        permute(x, work);
+        permute(x);
         READ_ANEW(start);
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] += start[i];

@@ -37,7 +37,7 @@ void chacha20_portable(uint8_t *out, const uint8_t *in, size_t strides,
     for (; strides > 0; strides--) {
         READ_ANEW(start);
         memcpy(x, start, sizeof(x));
-        permute(x, NULL);
+        permute(x);
         READ_ANEW(start);
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] += start[i];

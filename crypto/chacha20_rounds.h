@@ -33,21 +33,13 @@ static inline void quarter_rounds(lanes *a, lanes *b, lanes *c, lanes *d, lanes 
     *f = rotate_7(*f ^ *g);
 }
 
-/* Other work that a kernel does between rounds, or NULL. */
-struct work;
-#ifndef WORK_BETWEEN_ROUNDS
-#define do_some(work) (void)(work)
-#endif
-
-static inline void permute(lanes x[16], struct work *work)
+static inline void permute(lanes x[16])
 {
     for (int double_round = 0; double_round < 10; double_round++) {
         quarter_rounds(&x[0], &x[4], &x[8], &x[12], &x[1], &x[5], &x[9], &x[13]);
         quarter_rounds(&x[2], &x[6], &x[10], &x[14], &x[3], &x[7], &x[11], &x[15]);
-        do_some(work);
         quarter_rounds(&x[0], &x[5], &x[10], &x[15], &x[1], &x[6], &x[11], &x[12]);
         quarter_rounds(&x[2], &x[7], &x[8], &x[13], &x[3], &x[4], &x[9], &x[14]);
-        do_some(work);
     }
 }
 

@@ -29,9 +29,8 @@ uint32_t chachapoly_length(const uint8_t sealed[static CHACHAPOLY_LENGTH_BYTES],
 void chachapoly_seal(uint8_t *packet, size_t body_bytes,
                      const uint8_t key[static CHACHAPOLY_KEY_BYTES], uint32_t sequence);
 
-/* Checks the tag of a packet with `body_bytes` of body, and decrypts the body, but not the length.
- * Returns false if the tag is wrong; the packet is then as it was, and nothing but this function
- * has seen a part of it decrypted. */
+/* Checks the tag of a packet with `body_bytes` of body, then decrypts the body, but not the length.
+ * Returns false if the tag is wrong; the packet is then unchanged. */
 bool chachapoly_open(uint8_t *packet, size_t body_bytes,
                      const uint8_t key[static CHACHAPOLY_KEY_BYTES], uint32_t sequence);
 

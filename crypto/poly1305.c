@@ -15,11 +15,56 @@
 #include <string.h>
 
 #include "cpu.h"
-#include "poly1305_state.h"
+#include "poly1305_kernel.h"
 #include "zeros.h"
 
+#ifdef __SIZEOF_INT128__
+typedef uint64_t limb;
+typedef unsigned __int128 wide;
+#define limb_from_little(x) le64toh(x)
+#define limb_to_little(x)   htole64(x)
+#else
+typedef uint32_t limb;
+typedef uint64_t wide;
+#define limb_from_little(x) le32toh(x)
+#define limb_to_little(x)   htole32(x)
+#endif
+
+#define LIMBS     (BLOCK_BYTES / sizeof(limb))
+#define LIMB_BITS (8 * sizeof(limb))
+
+struct scalars {
+    limb h[LIMBS + 1];
+    limb r[LIMBS];
+    limb folded[LIMBS];
+};
+
+/* All that is secret, to wipe it at once. */
+struct state {
+    struct scalars scalars;
+    limb s[LIMBS];
+    uint8_t last[BLOCK_BYTES];
+    /* not used without a kernel */
+    struct scalars power;
+    struct poly1305_lanes lanes;
+};
+
+static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_BYTES])
+{
+    memcpy(out, bytes, BLOCK_BYTES);
+    for (size_t i = 0; i < LIMBS; i++) {
+        out[i] = limb_from_little(out[i]);
+    }
+}
+
+#ifdef __SIZEOF_INT128__
+#include "poly1305_limbs64.h"
+#else
+#include "poly1305_limbs32.h"
+#endif
+
 /* RFC 8439 section 2.5: r &= 0x0ffffffc0ffffffc0ffffffc0fffffff. */
-void poly1305_begin(struct poly1305_state *state, const uint8_t key[static 32])
+static void start(struct state *state, const uint8_t key[static 32])
 {
     static const uint8_t clamp[BLOCK_BYTES] = {
         0xff, 0xff, 0xff, 0x0f, 0xfc, 0xff, 0xff, 0x0f,
@@ -52,7 +97,7 @@ static void absorb(struct scalars *restrict scalars, const uint8_t *restrict mes
 }
 
 /* Less than a block. */
-static void absorb_last(struct poly1305_state *state, const uint8_t *message, size_t count)
+static void absorb_last(struct state *state, const uint8_t *message, size_t count)
 {
     memset(state->last, 0, BLOCK_BYTES);
     memcpy(state->last, message, count);
@@ -84,7 +129,7 @@ static const struct poly1305_kernel *find_kernel(size_t count)
     return found != NULL && count >= found->least_bytes ? found : NULL;
 }
 
-static void find_powers(struct poly1305_state *state, const struct poly1305_kernel *kernel)
+static void find_powers(struct state *state, const struct poly1305_kernel *kernel)
 {
     struct scalars *power = &state->power;
     *power = state->scalars;
@@ -95,18 +140,6 @@ static void find_powers(struct poly1305_state *state, const struct poly1305_kern
         }
         write_digits(state->lanes.power[square], power->h, kernel);
     }
-}
-
-/* h goes into the lane by which the last block of a stride is not multiplied any more. */
-static void spread(struct poly1305_state *state, const struct poly1305_kernel *kernel)
-{
-    uint64_t *digit = state->lanes.power[0]; /* which is not needed yet */
-    write_zeros(state->lanes.h, kernel->digits * sizeof(state->lanes.h[0]));
-    write_digits(digit, state->scalars.h, kernel);
-    for (size_t i = 0; i < kernel->digits; i++) {
-        state->lanes.h[i][kernel->lanes - 1] = digit[i];
-    }
-    memset(state->scalars.h, 0, sizeof(state->scalars.h));
 }
 
 /* Horner's rule. A sum is below 2^130 + 2^65 + 2^130 + 2^114, which multiply() can take. */
@@ -121,21 +154,20 @@ static void join_lanes(struct scalars *restrict sum, const struct poly1305_lanes
 }
 
 /* Takes all whole strides. Returns their bytes. */
-static size_t absorb_strides(struct poly1305_state *state, const uint8_t *message, size_t count,
+static size_t absorb_strides(struct state *state, const uint8_t *message, size_t count,
                              const struct poly1305_kernel *kernel)
 {
     size_t stride_bytes = 2 * kernel->lanes * BLOCK_BYTES;
     size_t strides = count / stride_bytes;
-    spread(state, kernel);
+    write_zeros(state->lanes.h, kernel->digits * sizeof(state->lanes.h[0]));
     find_powers(state, kernel);
     kernel->take(&state->lanes, message, strides);
     join_lanes(&state->scalars, &state->lanes, kernel);
-    write_zeros(&state->power, sizeof(*state) - offsetof(struct poly1305_state, power));
     return strides * stride_bytes;
 }
 
 /* Brings h below 2^130 - 5, adds s and keeps 128 bits. */
-static void finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state)
+static void finish(uint8_t tag[static BLOCK_BYTES], struct state *state)
 {
     multiply_once(&state->scalars);
     /* Overwrites r, which is not needed any more; the whole state is wiped later. */
@@ -158,29 +190,20 @@ static void finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state
     memcpy(tag, s, BLOCK_BYTES);
 }
 
-void poly1305_blocks(struct poly1305_state *state, const uint8_t *message, size_t count)
-{
-    const struct poly1305_kernel *kernel = find_kernel(count);
-    size_t done = kernel != NULL ? absorb_strides(state, message, count, kernel) : 0;
-    absorb(&state->scalars, message + done, (count - done) / BLOCK_BYTES);
-}
-
-void poly1305_end(uint8_t tag[static 16], struct poly1305_state *state, const uint8_t *message,
-                  size_t count)
-{
-    size_t rest = count % BLOCK_BYTES;
-    poly1305_blocks(state, message, count);
-    if (rest > 0) {
-        absorb_last(state, message + count - rest, rest);
-    }
-    finish(tag, state);
-    write_zeros(state, offsetof(struct poly1305_state, power));
-}
-
 void poly1305(uint8_t tag[static 16], const uint8_t *message, size_t count,
               const uint8_t key[static 32])
 {
-    struct poly1305_state state;
-    poly1305_begin(&state, key);
-    poly1305_end(tag, &state, message, count);
+    const struct poly1305_kernel *kernel = find_kernel(count);
+    size_t done = 0;
+    struct state state;
+    start(&state, key);
+    if (kernel != NULL) {
+        done = absorb_strides(&state, message, count, kernel);
+    }
+    absorb(&state.scalars, message + done, (count - done) / BLOCK_BYTES);
+    if (count % BLOCK_BYTES > 0) {
+        absorb_last(&state, message + count - count % BLOCK_BYTES, count % BLOCK_BYTES);
+    }
+    finish(tag, &state);
+    write_zeros(&state, kernel != NULL ? sizeof(state) : offsetof(struct state, lanes));
 }

@@ -1,5 +1,5 @@
 /*
- * The arithmetic of poly1305_state.h with four limbs of 32 bits. poly1305_limbs64.h has the same
+ * The arithmetic of poly1305.c with four limbs of 32 bits. poly1305_limbs64.h has the same
  * functions for machines with products of 128 bits.
  */
 
@@ -47,8 +47,8 @@ static inline void multiply(struct scalars *scalars)
 }
 
 /* The last digit keeps all higher bits. */
-static inline void write_digits(uint64_t digit[static 5], const limb h[static LIMBS + 1],
-                                const struct poly1305_kernel *kernel)
+static void write_digits(uint64_t digit[static 5], const limb h[static LIMBS + 1],
+                         const struct poly1305_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->digits; i++) {
         size_t at = i * kernel->digit_bits / LIMB_BITS, shift = i * kernel->digit_bits % LIMB_BITS;

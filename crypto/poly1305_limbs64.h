@@ -1,6 +1,6 @@
 /*
- * The arithmetic of poly1305_state.h with two limbs of 64 bits. poly1305_limbs32.h has the same
- * functions for machines without products of 128 bits.
+ * The arithmetic of poly1305.c with two limbs of 64 bits. poly1305_limbs32.h has the same functions
+ * for machines without products of 128 bits.
  *
  * Carries come from a builtin: where limbs are widened to be added, GCC 12 makes up to twice the
  * instructions and keeps half of the words in memory.
@@ -70,8 +70,8 @@ static inline void add_split(limb h[static LIMBS + 1], const struct poly1305_lan
 }
 
 /* The last digit keeps all higher bits. */
-static inline void write_digits(uint64_t digit[static 5], const limb h[static LIMBS + 1],
-                                const struct poly1305_kernel *kernel)
+static void write_digits(uint64_t digit[static 5], const limb h[static LIMBS + 1],
+                         const struct poly1305_kernel *kernel)
 {
     if (kernel->digits == 5) {
         split(digit, h, 5, 26);

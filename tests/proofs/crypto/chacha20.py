@@ -129,55 +129,6 @@ def prove_kernel(kernel, file, processor, lanes):
         must(not wrong, f"{len(wrong)} of {count} bytes differ, the first at {wrong[:1]}")
 
 
-# ---- the absorbing kernel --------------------------------------------------------------------------------------------
-
-
-class Absorbed:
-    """What stands in for Poly1305's functions: it notes the blocks. poly1305.py proves the functions themselves."""
-
-    def __init__(self, terms):
-        self.terms, self.h, self.blocks, self.is_multiplied = terms, [], [], False
-        self.factors = [terms.unknown(f"r {at}", 64) for at in range(4)]
-
-    def numbers(self, machine, address, count):
-        return [machine.get(Address(address.block, address.at + 8 * at), 8) for at in range(count)]
-
-    def multiply(self, machine, arguments):
-        scalars = self.numbers(machine, arguments[0], 7)
-        must(scalars == self.h + self.factors, "h or a factor has changed")
-        must(not self.is_multiplied, "h is multiplied twice")
-        self.is_multiplied = True
-
-    def add_block(self, machine, arguments):
-        h, message, marker = arguments
-        must(self.is_multiplied and marker == 1 and self.numbers(machine, h, 3) == self.h, "a block is added otherwise")
-        self.blocks.append([machine.get(Address(message.block, message.at + at), 1) for at in range(16)])
-        self.h = [self.terms.unknown(f"h {len(self.blocks)}.{at}", 64) for at in range(3)]
-        for at, limb in enumerate(self.h):
-            machine.put(Address(h.block, h.at + 8 * at), 8, limb)
-        self.is_multiplied = False
-
-
-def prove_absorbing(strides):
-    """The keystream, and that 20 blocks for each stride are absorbed in their order."""
-    terms = Terms()
-    absorbed = Absorbed(terms)
-    hooks = {"multiply": absorbed.multiply, "add_block": absorbed.add_block}
-    machine = Machine([source.module("chacha20_avx2.c", "avx2")], terms, hooks)
-    data, values = input_bytes(terms, machine, 512 * strides)
-    message, words = unknown_bytes(terms, machine, "message", 320 * strides)
-    scalars = machine.allocate(56, "struct scalars")
-    absorbed.h = [terms.unknown(f"h 0.{at}", 64) for at in range(3)]
-    for at, limb in enumerate(absorbed.h + absorbed.factors):
-        machine.put(Address(scalars.block, 8 * at), 8, limb)
-    machine.run("chacha20_avx2_absorbing", data, strides, write_words(machine, state_words(terms, "state", 0)), scalars, message)
-    expected = [byte for at in range(8 * strides) for byte in keystream(terms, state_words(terms, "state", at))]
-    wrong = differences(terms, machine, data, list(zip(values, expected)))
-    must(not wrong, f"{len(wrong)} bytes differ, the first at {wrong[:1]}")
-    must(sum(absorbed.blocks, []) == [terms.slice(word, 32, at, 8) for word in words for at in (0, 8, 16, 24)], "other blocks are absorbed")
-    must(absorbed.numbers(machine, scalars, 7) == absorbed.h + absorbed.factors, "the sum is not returned")
-
-
 # ---- chacha20.c ------------------------------------------------------------------------------------------------------
 
 
@@ -248,7 +199,6 @@ def proofs():
     for kernel, places in KERNELS.items():
         for file, processor, lanes in places:
             yield f"{kernel}, {processor}", partial(prove_kernel, kernel, file, processor, lanes)
-    yield "chacha20_avx2_absorbing", partial(prove_absorbing, 2)
     for processor, (levels, _) in MACHINES.items():
         for level in levels:
             yield f"calls, {processor} {level}", partial(prove_calls, processor, level)

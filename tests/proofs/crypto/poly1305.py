@@ -5,7 +5,7 @@ numbers within the bounds that the step before it keeps:
     multiply    of each limb form: h r modulo p, and the bounds in the comments of the source
     start       clamping, the folded limbs, the key's second half
     take        of each kernel: a stride, from any h and any powers
-    whole       poly1305() itself for some lengths, and the same message in two parts as chachapoly.c gives it, with the proved results in place of multiply() and take():
+    whole       poly1305() itself for each of LENGTHS, with the proved results in place of multiply() and take():
                 powers, digits, lanes, blocks, the last block, the reduction at the end and the addition of s
 """
 
@@ -105,9 +105,9 @@ def prove_multiply(processor):
 
 
 def state_at(machine, address):
-    """(struct scalars, address of s) in a struct poly1305_state"""
+    """(struct scalars, address of s) in a struct state"""
     module = machine.modules[0]
-    struct = module.named_type("%struct.poly1305_state")
+    struct = module.named_type("%struct.state")
     at = [address.at + module.offset(struct, index) for index in range(2)]
     return Scalars(machine, Address(address.block, at[0])), Address(address.block, at[1])
 
@@ -115,8 +115,8 @@ def state_at(machine, address):
 def prove_start(processor):
     domain = Integers()
     machine = Machine([source.module("poly1305.c", processor)], domain)
-    state = machine.allocate(4096, "struct poly1305_state")
-    machine.run("poly1305_begin", state, key_at(machine, domain)[0])
+    state = machine.allocate(4096, "struct state")
+    machine.run("start", state, key_at(machine, domain)[0])
     scalars, s = state_at(machine, state)
     key = domain.bytes_of_key
     h, r, folded = map(scalars.read, range(3))
@@ -244,11 +244,9 @@ class Whole:
 
     def __init__(self, processor, kernel, level, length):
         files = [source.module("poly1305.c", processor)] + ([source.module(kernel, KERNEL_FLAGS[kernel, processor])] if kernel else [])
-        if level == "AVX512":  # short messages have AVX2's kernel
-            files.append(source.module("poly1305_avx2.c", "avx2"))
         self.domain, self.length, self.fresh = Integers(), length, 0
         hooks = {"multiply": self.multiply, "take": self.take, "cpu_level": lambda *_: LEVELS.index(level)}
-        self.machine = Machine(files, self.domain, hooks, {"poly1305_begin": self.started})
+        self.machine = Machine(files, self.domain, hooks, {"start": self.started})
 
     def terms(self, *values):
         """Of the sum, modulo p."""
@@ -299,9 +297,8 @@ class Whole:
         group = 16 * kernel.lanes
         for lane in range(kernel.lanes):
             h = lane_values(machine, state, kernel, lane, None)
-            must(all(domain.within(digit, 0, largest) for digit in h[:-1]), "a digit of h is too large")
-            must(domain.within(h[-1], 0, largest_last), "the last digit of h is too large")
-            total = self.terms(domain.total(h, kernel.bits))
+            must(h == [0] * kernel.digits, "h is not 0 at first")
+            total = {}
             for stride in range(strides):
                 at = message.at + 2 * group * stride + 16 * kernel.block_of(lane)
                 first, last = (self.terms(machine.get(Address(message.block, place), 16), 1 << 128) for place in (at, at + group))
@@ -311,8 +308,7 @@ class Whole:
             tops = [largest] * (kernel.digits - 1) + [largest_last]
             write_lane(machine, state, kernel, lane, parts_of(domain, result, kernel.bits, tops, f"lane{self.fresh}."))
 
-    def prove(self, kernel_name, before):
-        """`before` bytes go to poly1305_blocks()."""
+    def prove(self, kernel_name):
         machine, domain = self.machine, self.domain
         self.kernel_address = kernel_name and machine.external("@" + kernel_name)
         message = machine.allocate(self.length, "message")
@@ -324,13 +320,7 @@ class Whole:
         key, halves = key_at(machine, domain)
         tag = machine.allocate(16, "tag")
         self.h = 0
-        if before is None:
-            machine.run("poly1305", tag, message, self.length, key)
-        else:
-            state = machine.allocate(4096, "struct poly1305_state")
-            machine.run("poly1305_begin", state, key)
-            machine.run("poly1305_blocks", state, message, before)
-            machine.run("poly1305_end", tag, state, Address(message.block, before), self.length - before)
+        machine.run("poly1305", tag, message, self.length, key)
         expected = {}
         for coefficient in coefficients:
             expected = self.terms(product(self.terms(expected, coefficient), self.r.terms))
@@ -359,19 +349,18 @@ KERNEL_FLAGS = {(file, base_of(processor)): processor for file, processor, _ in 
 
 
 def lengths(name):
-    """(bytes of the message, how many of them are its first part, if it has two)"""
     if name is None:
-        return [(length, None) for length in (0, 1, 15, 16, 17, 31, 32, 48, 63, 64, 100)] + [(50, 32)]
+        return [0, 1, 15, 16, 17, 31, 32, 48, 63, 64, 100]
     least = {"poly1305_avx2": 512, "poly1305_avx512": 3072, "poly1305_avx512ifma": 768}.get(name, 256)
-    return [(least, None), (least + 17, None), (least + 35, 32)]
+    return [least, least + 17]
 
 
 def prove_whole(processor, name):
-    for length, before in lengths(name):
+    for length in lengths(name):
         kernel, level = (KERNELS[name][0], KERNELS[name][2]) if name else (None, "BASELINE")
         whole = Whole(processor, kernel, level, length)
         try:
-            whole.prove(name and name.split()[0], before)
+            whole.prove(name and name.split()[0])
         except Wrong as wrong:
             raise Wrong(f"{length} bytes: {wrong}") from None
 
