@@ -183,14 +183,15 @@ static void count_refusal(int fd, struct table_front *front, const char *reason,
 
 /* ---- the way of a connection ----------------------------------------------------------------- */
 
-/* Looks at `count` slots, from `first` on. */
+/* Locks one of the first `count` slots and returns its number, or `count`. The search begins at
+ * `first` or, by the pid, after it. */
 static size_t take_slot(const struct admission *admission, size_t count, size_t first)
 {
     const size_t start = first + (size_t)admission->pid % admission->limit;
     return table_take(admission->fd, sizeof(struct slot), slot_offset(0), count, start);
 }
 
-/* After a failed call: one that others can't see would have a slot that nobody can evict. */
+/* After a failed call. Others do not see this connection then, and could not evict it. */
 static void leave_table(struct admission *admission)
 {
     log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
@@ -198,7 +199,7 @@ static void leave_table(struct admission *admission)
     admission->fd = -1;
 }
 
-/* If no slot up to the limit was free, it is the limit; then another is found.
+/* On entry admission->slot is below the limit, or the limit if none there was free.
  *
  * Never waits for an evicted process to end: it takes a spare slot meanwhile. As long as one of
  * these is held, and as many as the limit in all, each new connection evicts somebody. If no spare

@@ -75,7 +75,8 @@ bool table_lock(int fd, size_t count, size_t offset);
 void table_unlock(int fd, size_t count, size_t offset);
 
 /* Locks one of `count` records of `bytes` bytes, from `offset` on, and returns its number, or
- * `count`, with errno as table_lock(). Begins at one that depends on `start`. */
+ * `count` if it can lock none, with errno as table_lock(). Begins at one that depends on `start`.
+ */
 size_t table_take(int fd, size_t bytes, size_t offset, size_t count, size_t start);
 
 /* A process that holds a lock on some of these bytes, or 0: none, or one in another container. */

@@ -74,7 +74,7 @@ struct listener {
     bool from_systemd; /* the sockets, instead of a port */
     char **program;
     struct clients clients;
-    int64_t reap_ms; /* when to look for children that ended without a signal; 0: none did */
+    int64_t reap_ms; /* when to look at all children; 0: none has ended since the last look */
     struct rate_limit refusal_lines;
     int error; /* why there is no socket of our own; 0 if there is one */
     int own;   /* it keeps the port from other users, also while its interface is away; -1: none */

@@ -42,8 +42,8 @@ static const struct row rows[] = {
     {SSH_MSG_CHANNEL_REQUEST, IN(SSH_PHASE_OPEN), channel_on_request},
     {SSH_MSG_PING, IN(SSH_PHASE_OPEN), messages_on_ping},
 
-    /* Keepalives want a reply, which is one by its bytes. Nothing else does; some clients reply
-     * nevertheless. */
+    /* Only keepalives ask for a reply, and any byte of the client's counts as one. Some clients
+     * also reply to other messages. */
     {SSH_MSG_REQUEST_SUCCESS, IN(SSH_PHASE_OPEN), messages_on_unwanted_reply},
     {SSH_MSG_REQUEST_FAILURE, IN(SSH_PHASE_OPEN), messages_on_unwanted_reply},
     {SSH_MSG_CHANNEL_SUCCESS, IN(SSH_PHASE_OPEN), channel_on_unwanted_reply},

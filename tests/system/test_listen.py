@@ -228,17 +228,23 @@ def test_backlog(listen):
         client.close()
 
 
-def test_many_ends_at_once(listen):
-    """One signal may report many ended programs: all their places are free again."""
-    listener = listen("-c", "16", "-s", "16")
-    crowd = [listener.connect() for _ in range(16)]
-    assert all(echoes(client) for client in crowd)
+def end_at_once(listener, crowd):
+    """Ends their programs while the listener is stopped. Returns the programs."""
     children = proc.children(listener.proc.pid)
     listener.proc.send_signal(signal.SIGSTOP)
     for client in crowd:
         client.close()
     assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in children), PATIENCE_SECONDS)
     listener.proc.send_signal(signal.SIGCONT)
+    return children
+
+
+def test_many_ends_at_once(listen):
+    """One signal may report many ended programs: all their places are free again."""
+    listener = listen("-c", "16", "-s", "16")
+    crowd = [listener.connect() for _ in range(16)]
+    assert all(echoes(client) for client in crowd)
+    end_at_once(listener, crowd)
     crowd = [listener.connect() for _ in range(16)]
     assert all(echoes(client) for client in crowd)
     for client in crowd:
@@ -250,12 +256,7 @@ def test_ends_that_no_signal_reports(listen):
     listener = listen()
     crowd = [listener.connect() for _ in range(5)]
     assert all(echoes(client) for client in crowd)
-    children = proc.children(listener.proc.pid)
-    listener.proc.send_signal(signal.SIGSTOP)
-    for client in crowd:
-        client.close()
-    assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in children), PATIENCE_SECONDS)
-    listener.proc.send_signal(signal.SIGCONT)
+    children = end_at_once(listener, crowd)
     assert proc.wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in children), PATIENCE_SECONDS)
 
 

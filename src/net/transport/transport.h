@@ -110,7 +110,7 @@ void packet_new_keys(struct packet_direction *direction,
 message_handler messages_on_disconnect, messages_on_ignore, messages_on_unimplemented,
     messages_on_debug, messages_on_service_request, messages_on_ext_info, messages_on_ping;
 
-/* REQUEST_SUCCESS and REQUEST_FAILURE: any byte of the client's answers a keepalive. */
+/* REQUEST_SUCCESS and REQUEST_FAILURE are ignored: any byte of the client's answers a keepalive. */
 message_handler messages_on_unwanted_reply;
 
 /* `sequence` is the sequence number of the packet with the unknown message. */
