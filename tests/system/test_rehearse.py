@@ -130,8 +130,8 @@ MAPPED = "rd.luks.name=UUID=cryptroot root=/dev/mapper/"
 
 
 @pytest.mark.parametrize("words, patient", [
-    (MAPPED + "cryptroot", True), ("root=UUID=0 rootflags=subvol=@,x-systemd.device-timeout=0", True), ("root=UUID=0", False),
-    (MAPPED[3:] + "cryptroot", True), ("root=UUID=0 rootflags=x-systemd.device-timeout=5s", False),
+    (MAPPED + "cryptroot", True), thorough("root=UUID=0 rootflags=subvol=@,x-systemd.device-timeout=0", True), ("root=UUID=0", False),
+    thorough(MAPPED[3:] + "cryptroot", True), thorough("root=UUID=0 rootflags=x-systemd.device-timeout=5s", False),
     thorough("root=UUID=0 rootflags=x-systemd.device-timeout=9,x-systemd.device-timeout=infinity", True),
     thorough("root=UUID=0 x-systemd.device-timeout=0", False), thorough(MAPPED + "vg-root", False)])
 def test_mkinitcpio_with_systemd(machine, image, tmp_path, words, patient):
@@ -243,7 +243,7 @@ def test_dm_crypt_missing(machine, tree, image):
 @pytest.mark.parametrize("name, kernel, content", [
     ("initrd.img-6.1.0", "vmlinuz-6.1.0", b"\1\n\0%s-1 (builder@host) #1 SMP\0"),
     thorough("initramfs-linux.img", "vmlinuz-linux", b"\1\0%s-1 (builder@host) #1 SMP\0"),
-    ("initramfs8", "kernel8.img", gzip.compress(b"\1\0Linux version 6.2.0-1 (builder@host) (gcc) #1\0"))],
+    thorough("initramfs8", "kernel8.img", gzip.compress(b"\1\0Linux version 6.2.0-1 (builder@host) (gcc) #1\0"))],
     ids=["initramfs-tools", "mkinitcpio", "Raspberry Pi"])
 def test_modules_of_another_kernel(machine, tree, name, kernel, content, monkeypatch):
     """The kernel beside the image was replaced, and the image was not. The image may be named without its folder."""
@@ -356,7 +356,7 @@ def test_another_host_key_than_clients_know(machine, tree, image):
     check_refused(machine.rehearse(pack(tree, image)), "hostkey", "has another one, which clients know", "update-initramfs -u")
 
 
-@pytest.mark.parametrize("name, text", [("authorized_keys", None), ("wrensshd.conf", "PORT=2222\n")])
+@pytest.mark.parametrize("name, text", [("authorized_keys", None), thorough("wrensshd.conf", "PORT=2222\n")])
 def test_image_older_than_the_settings(machine, tree, image, name, text):
     """The contents count, not the times."""
     pack(tree, image)

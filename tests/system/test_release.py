@@ -315,6 +315,7 @@ def released(original, key):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("released")
 def test_signed_source(repository, key, tmp_path):
     """Nobody could tell whether an archive is ours, or build it again from the same commit."""
@@ -368,6 +369,7 @@ fixed: 1.0.2
 
 
 @pytest.mark.usefixtures("original")
+@pytest.mark.thorough
 def test_security_txt_and_advisories(key, tmp_path):
     """Who finds a hole would not know where to write, and who uses the program would not hear of one."""
     repository = Repository(tmp_path / "tree", key)
@@ -446,6 +448,7 @@ def test_advisory_without_a_page(tmp_path):
         assert (done.returncode, "has no real page" in done.stderr) == (status, bool(status))
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("released")
 def test_signed_tag(repository, key, tmp_path):
     """Nobody could tell whether the commit of a release is ours."""

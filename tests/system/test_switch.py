@@ -154,10 +154,10 @@ if [ -d "$1" ]; then set -- "$1/key"; fi
 [ -e "$1" ] && echo "ssh-ed25519 $(cat "$1")"
 """
 
-# `sleep` is what makes time pass.
+# `sleep` is what makes time pass: ten times as fast, because a switch looks for a login each second for some minutes.
 SLEEP = r"""#!/bin/sh
 read -r up _ <{0}/uptime
-echo "$((${{up%.*}} + $1)).00 1.00" >{0}/uptime
+echo "$((${{up%.*}} + 10 * $1)).00 1.00" >{0}/uptime
 """
 
 

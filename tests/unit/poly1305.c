@@ -71,7 +71,7 @@ TEST_EACH(all_short_lengths, LEVELS)
 
 TEST_EACH(random_lengths_and_alignments, LEVELS)
 {
-    for (int i = 0; level_set(_i) && i < 1500; i++) {
+    for (int i = 0; level_set(_i) && i < (unit_is_slow() ? 300 : 1500); i++) {
         size_t offset = randombytes_uniform(64);
         size_t count = randombytes_uniform(i % 10 == 0 ? LONG_BYTES : 2 * SHORT_BYTES);
         randombytes_buf(key, sizeof(key));
@@ -85,7 +85,7 @@ TEST_EACH(extreme_bytes, LEVELS)
 {
     static const uint8_t bytes[] = {0x00, 0x01, 0x04, 0x7f, 0x80, 0xfa, 0xfb, 0xfc, 0xff};
     uint8_t random[2 * SHORT_BYTES];
-    for (int i = 0; level_set(_i) && i < 3000; i++) {
+    for (int i = 0; level_set(_i) && i < (unit_is_slow() ? 600 : 3000); i++) {
         randombytes_buf(random, sizeof(random));
         for (size_t j = 0; j < SHORT_BYTES; j++) {
             size_t which = random[j] < 32 ? random[SHORT_BYTES + j] : random[0];
@@ -107,7 +107,9 @@ TEST_EACH(all_ones, LEVELS)
         key[16] = (uint8_t)i;
         for (size_t count = i % 16; count <= SHORT_BYTES; count += 16) {
             compare(message, count);
-            compare(message, LONG_BYTES - count);
+            if (!unit_is_slow() || count / 16 % 8 == i % 8) {
+                compare(message, LONG_BYTES - count);
+            }
         }
     }
 }
