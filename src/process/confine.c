@@ -95,9 +95,7 @@ bool confine_inheritable(void)
     if (syscall(SYS_capget, &header, data) != 0) {
         return false;
     }
-    data[0].inheritable = data[1].inheritable = 0;
-    /* Kernels before 4.3 have no ambient set. */
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0L, 0L, 0L);
+    data[0].inheritable = data[1].inheritable = 0; /* and so is the ambient set, which is in it */
     return syscall(SYS_capset, &header, data) == 0;
 }
 
