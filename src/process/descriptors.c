@@ -51,14 +51,6 @@ void descriptors_close_between(int first, int last)
     }
 }
 
-/* If they are ignored, write() returns an error for a closed pipe, or a log file at its size
- * limit. */
-static void handle_write_errors(void (*handler)(int))
-{
-    signal(SIGPIPE, handler);
-    signal(SIGXFSZ, handler);
-}
-
 void signals_unblock(void)
 {
     sigset_t none;
@@ -68,12 +60,10 @@ void signals_unblock(void)
 
 void signals_reset(void)
 {
-    const struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t held;
     for (int number = 1; number < NSIG; number++) {
-        sigaction(number, &standard, NULL);
+        signal(number, number == SIGPIPE || number == SIGXFSZ ? SIG_IGN : SIG_DFL);
     }
-    handle_write_errors(SIG_IGN);
     sigemptyset(&held);
     sigaddset(&held, SIGUSR1);
     sigprocmask(SIG_SETMASK, &held, NULL);
@@ -81,7 +71,8 @@ void signals_reset(void)
 
 void signals_hand_on(void)
 {
-    handle_write_errors(SIG_DFL);
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
     signals_unblock();
 }
 

@@ -122,9 +122,9 @@ void descriptors_close_from(int first);
 void descriptors_close_between(int first, int last);
 
 /* Sets all signals to their default disposition and unblocks them, except SIGUSR1: this signal
- * evicts a connection (admission.h) and waits until signals_watch(). Then ignores SIGPIPE and
- * SIGXFSZ, for which write() returns an error instead. A launcher may have ignored others, and
- * every program of the session would inherit that. */
+ * evicts a connection (admission.h) and waits until signals_watch(). But ignores SIGPIPE and
+ * SIGXFSZ: write() returns an error for a closed pipe, or a log file at its size limit. A launcher
+ * may have ignored others, and every program of the session would inherit that. */
 void signals_reset(void);
 
 /* For programs of others: sets the signals that signals_reset() ignores back to the default and
