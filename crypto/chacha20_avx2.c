@@ -1,8 +1,11 @@
 /* A rotation by whole bytes is a shuffle of the bytes within a word. */
 #include <immintrin.h>
+#include <stdint.h>
 
 #define LANES  8
 #define KERNEL chacha20_avx2
+
+typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
 
 /* Byte i of `word` has the position from which byte i of each word comes. */
 #define move_bytes(vector, word)                                                                   \
@@ -11,8 +14,28 @@
         _mm256_add_epi32(_mm256_set1_epi32(word),                                                  \
                          _mm256_setr_epi32(0, 0x04040404, 0x08080808, 0x0c0c0c0c, 0, 0x04040404,   \
                                            0x08080808, 0x0c0c0c0c)))
-#define rotate_16(vector) move_bytes(vector, 0x01000302)
-#define rotate_8(vector)  move_bytes(vector, 0x02010003)
+#define BY_16 0x01000302
+#define BY_8  0x02010003
+
+/* Makes the compiler have this vector in a register here. Otherwise it mixes the steps of a round
+ * so that more vectors wait than there are registers. Chosen by measuring 32 KiB: GCC 12 needs a
+ * tenth less time with all rotations settled. Clang 14 needs a thirtieth less with those by shifts,
+ * and more with the others. */
+static inline lanes settle(lanes vector)
+{
+    __asm__("" : "+x"(vector));
+    return vector;
+}
+#ifdef __clang__
+#define settle_bytes(vector) (vector)
+#else
+#define settle_bytes(vector) settle(vector)
+#endif
+
+#define rotate_16(vector) settle_bytes(move_bytes(vector, BY_16))
+#define rotate_12(vector) settle(rotate(vector, 12))
+#define rotate_8(vector)  settle_bytes(move_bytes(vector, BY_8))
+#define rotate_7(vector)  settle(rotate(vector, 7))
 #include "chacha20_lanes.h"
 
 /*
@@ -32,13 +55,13 @@ typedef lanes rows[4]; /* of a pair of blocks */
 static inline void quarter_round_of_rows(rows x)
 {
     x[0] += x[1];
-    x[3] = rotate_16(x[3] ^ x[0]);
+    x[3] = move_bytes(x[3] ^ x[0], BY_16);
     x[2] += x[3];
-    x[1] = rotate_12(x[1] ^ x[2]);
+    x[1] = rotate(x[1] ^ x[2], 12);
     x[0] += x[1];
-    x[3] = rotate_8(x[3] ^ x[0]);
+    x[3] = move_bytes(x[3] ^ x[0], BY_8);
     x[2] += x[3];
-    x[1] = rotate_7(x[1] ^ x[2]);
+    x[1] = rotate(x[1] ^ x[2], 7);
 }
 
 static inline void make_columns_of_diagonals(rows x)
