@@ -19,7 +19,7 @@
 _Static_assert(CHACHA20_PAIR_BYTES >= LANES * CHACHA20_BLOCK_BYTES, "chacha20.c has the room");
 
 typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
-typedef lanes unaligned_lanes __attribute__((aligned(1)));
+typedef lanes unaligned_lanes __attribute__((aligned(1), may_alias));
 
 /* A vector of chosen elements: 0 to LANES - 1 are those of a, the next ones those of b. */
 #ifdef __clang__
