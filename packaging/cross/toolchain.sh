@@ -120,19 +120,43 @@ apply_patches() { # TREE PACKAGE, of which a .debian.tar archive is unpacked in 
     done || exit 1
 }
 
-# Two fifths of musl's files, which none of our programs and tests link: mathematics, wide characters, locales, name service,
-# C11's threads. To compile them would take more than a minute. If a program needs one of them, the linker names the function:
-# then its pattern goes.
+# Of the folder's own files these; those of single processors, in folders below it, stay.
+keep() { # FOLDER NAME...
+    folder=$1
+    shift
+    for file in "$folder"/*.c; do
+        case " $* " in *" $(basename "$file" .c) "*) ;; *) rm "$file" ;; esac
+    done
+}
+
+# Three fifths of musl's files, which none of our programs and tests link: mathematics, wide characters, locales, name service,
+# C11's threads, rare calls. To compile them would take two minutes. If a program needs one of them, the linker names the
+# function: then its pattern goes, or its file's name comes into a list.
 leave_out() { # FOLDER
     (
         cd "$1" || exit
         rm -rf aio complex crypt fenv ipc mq passwd regex sched search
         find math -type f ! -name '__fpclassify*' ! -name '__signbit*' ! -name 'copysign*' ! -name 'fabs*' ! -name 'floor*' \
             ! -name 'fmod*' ! -name 'frexp*' ! -name 'scalbn*' -delete
-        find locale -name '*.c' ! -name '__lctrans.c' ! -name 'c_locale.c' ! -name 'langinfo.c' -delete
-        rm -f ctype/isw* ctype/tow* ctype/wc* string/wc* string/wmem* stdlib/wcs* stdio/*wc*.c stdio/*ws.c stdio/*wprintf.c \
-            stdio/*wscanf.c network/dn* network/gethost* network/getserv* network/res* network/*addrinfo.c network/*name?info.c \
-            network/lookup_[ns]* thread/cnd_* thread/mtx_* thread/thrd_* thread/tss_*
+        keep ctype tolower toupper
+        keep dirent closedir fdopendir opendir readdir
+        keep ldso dl_iterate_phdr
+        keep legacy getpagesize
+        keep linux chroot clone flock getrandom memfd_create mount ppoll prctl setgroups signalfd sysinfo unshare xattr
+        keep locale __lctrans c_locale langinfo
+        keep misc getauxval getopt getresgid getresuid getrlimit ioctl nftw openpty pty realpath setrlimit syscall
+        keep multibyte internal mbrtowc mbsinit mbtowc wcrtomb wctomb
+        keep prng rand
+        keep process _Fork execv execve fork posix_spawn posix_spawn_file_actions_addclose posix_spawn_file_actions_adddup2 \
+            posix_spawn_file_actions_destroy posix_spawn_file_actions_init posix_spawnattr_destroy posix_spawnattr_init \
+            posix_spawnattr_setflags posix_spawnattr_setsigdefault posix_spawnattr_setsigmask system wait waitpid
+        keep signal block getitimer kill killpg raise restore setitimer sigaction sigaddset sigemptyset sigfillset sigismember \
+            signal sigpending sigprocmask sigtimedwait sigwait sigwaitinfo
+        keep stdlib atoi qsort qsort_nr strtod strtol
+        rm -f string/wc* string/wmem* stdio/*wc*.c stdio/*ws.c stdio/*wprintf.c stdio/*wscanf.c stdio/ext* stdio/t*nam.c \
+            network/dn* network/gethost* network/getserv* network/res* network/*addrinfo.c network/*name?info.c \
+            network/lookup_[ns]* thread/cnd_* thread/mtx_* thread/thrd_* thread/tss_* \
+            thread/pthread_condattr* thread/pthread_mutexattr* thread/pthread_spin* thread/sem_[gou]*
     )
 }
 
