@@ -1,10 +1,12 @@
 /* A rotation by whole bytes is a shuffle of the bytes within a word. */
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 #define LANES  8
 #define KERNEL chacha20_avx2
 
+/* As in chacha20_lanes.h, whose rotations need it. */
 typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
 
 /* Byte i of `word` has the position from which byte i of each word comes. */

@@ -11,8 +11,6 @@
 #ifndef WREN_CHACHA20_LANES_H
 #define WREN_CHACHA20_LANES_H
 
-#include <string.h>
-
 #include "chacha20_kernels.h"
 #include "zeros.h"
 

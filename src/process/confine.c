@@ -95,7 +95,8 @@ bool confine_inheritable(void)
     if (syscall(SYS_capget, &header, data) != 0) {
         return false;
     }
-    data[0].inheritable = data[1].inheritable = 0; /* and so is the ambient set, which is in it */
+    /* The kernel keeps the ambient set within this one, and empties it, too. */
+    data[0].inheritable = data[1].inheritable = 0;
     return syscall(SYS_capset, &header, data) == 0;
 }
 
