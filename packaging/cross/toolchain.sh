@@ -120,7 +120,7 @@ apply_patches() { # TREE PACKAGE, of which a .debian.tar archive is unpacked in 
     done || exit 1
 }
 
-# Of the folder's own files these; those of single processors, in folders below it, stay.
+# Removes a folder's own C files but these. Files for single processors, in folders below it, stay.
 keep() { # FOLDER NAME...
     folder=$1
     shift
@@ -129,7 +129,7 @@ keep() { # FOLDER NAME...
     done
 }
 
-# Three fifths of musl's files, which none of our programs and tests link: mathematics, wide characters, locales, name service,
+# More than half of musl's files, which none of our programs and tests link: mathematics, wide characters, locales, name service,
 # C11's threads, rare calls. To compile them would take two minutes. If a program needs one of them, the linker names the
 # function: then its pattern goes, or its file's name comes into a list.
 leave_out() { # FOLDER
