@@ -1,5 +1,5 @@
-"""A login on a machine that has just booted: the server's program and its libraries come from the disk. The shell is in
-memory, as it has run the scripts of the boot; in other rows it comes from the disk, too. Files of the run itself are in
+"""A login on a machine that has just booted: the server's program, its libraries and the shell come from the disk. In rows of
+their own the shell and the C library are in memory, as they have run the scripts of the boot. Files of the run itself are in
 memory, and the programs that measure are read before."""
 
 import os
@@ -36,9 +36,9 @@ def one_login(bench, contender, group, what):
 def one_round(bench, contender):
     drop_caches(bench)
     bench.world.run(["sh", "-c", "exit 0"])
-    one_login(bench, contender, "cold", "")
+    one_login(bench, contender, "cold.warm", " whose scripts have run the shell")
     drop_caches(bench)
-    one_login(bench, contender, "cold.shell", ", shell included")
+    one_login(bench, contender, "cold", "")
 
 
 def from_disk(bench, one, folder):
