@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 # What `sh tests/run.sh --all` adds: system tests with sanitizers, documents, packaging, clients of others, the static
 # builds, ARM under emulation, Debian packages, booted boards, fresh machines, proofs, and analyzers on the whole tree.
-# `--release` sets $release: then nothing is shortened or left out. Sourced by run.sh. Root is needed for most of it.
+# `--release` sets $release: then nothing is left out. Sourced by run.sh. Root is needed for most of it.
 [ -n "$release" ] && quick= || quick=yes
 [ -n "$quick" ] || prepare_scanners
 

@@ -8,7 +8,7 @@
 #     sh tests/run.sh [--all | --release | --only BUILD,...] [-h]
 #
 #     --all      what continuous integration runs: tests/all.sh
-#     --release  before a release: as --all, but nothing is shortened or left out
+#     --release  before a release: as --all, but nothing is left out
 #     --only     of the builds gcc, sanitize and static (the program of packaging/cross) these; gcc is always one of them
 #
 # As root it installs what it needs (Debian 12 and 13); otherwise it says what is missing. Single tests: tests/README.md.

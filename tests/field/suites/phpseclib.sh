@@ -6,7 +6,7 @@ php-mbstring:php -m | grep -qx mbstring
 php-phpseclib3:test -e /usr/share/php/phpseclib3
 phpunit:has phpunit"
 fetch() { from_debian php-phpseclib3 3.0.43-2+deb13u3; }
-build() { # logs in with a key; our order of SYMLINK's names: see packaging/CLIENTS.md; time that is exactly over was for ever
+build() { # logs in with a key; our order of SYMLINK's names, see packaging/CLIENTS.md; it would wait for ever where no microsecond is left
     rm tests/Functional/Net/SFTPLargeFileTest.php # takes minutes
     sed -i "s/== 'SSH-2.0-OpenSSH'/!= 'another server'/" phpseclib/Net/SFTP.php
     # shellcheck disable=SC2016 # PHP's variables
