@@ -342,9 +342,12 @@
 #define LIMIT_SFTP_ARGUMENTS 32
 
 /* How long the session process waits, when the connection has ended, for the reports of SFTP
- * servers that end with it; and how long such a server waits for room for a report. Less than
- * LIMIT_SESSION_EXIT_MS. */
+ * servers that end with it. Less than LIMIT_SESSION_EXIT_MS. */
 #define LIMIT_SFTP_REPORT_MS 150
+
+/* How long an SFTP server waits for room for a report. The session process makes room at once, but
+ * not where the machine is busy. */
+#define LIMIT_SFTP_ROOM_MS 2000
 
 /* ---- wrensshd-listen ------------------------------------------------------------------------- */
 

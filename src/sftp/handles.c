@@ -83,7 +83,7 @@ static bool reports;
 
 bool sftp_log_begin(void)
 {
-    const struct timeval patience = {.tv_usec = LIMIT_SFTP_REPORT_MS * 1000};
+    const struct timeval patience = {.tv_sec = LIMIT_SFTP_ROOM_MS / 1000};
     int type = 0;
     socklen_t bytes = sizeof(type);
     reports = getsockopt(SFTP_REPORT_DESCRIPTOR, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 &&

@@ -218,7 +218,7 @@ int attributes_set(const struct attributes *wanted, int fd, const struct found_n
 bool sftp_log_begin(void);
 
 /* There may be more reports at once than the socket holds. If the session process has not read for
- * LIMIT_SFTP_REPORT_MS, reports are lost, and we do not wait again until it reads. */
+ * LIMIT_SFTP_ROOM_MS, reports are lost, and we do not wait again until it reads. */
 void sftp_log_send(const struct sftp_report *report);
 
 /* With reports_files: reports a file that was closed. */

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -307,6 +308,21 @@ def test_log_of_many_files_at_once(speaker, there, how):
         assert one.end() == 0
     else:
         one.client.sock.close()
+    assert one.log.wait("sftp")[0].get("files") == "400"
+    assert len(one.log.events("sftp-file")) == 400
+
+
+def test_log_of_many_files_on_a_busy_machine(speaker, there):
+    """The lines come, too, if the process that makes them does not run for a while."""
+    there.write("file", b"1")
+    one = speaker("-v")
+    handles = [one.open(there / "file").handle for _ in range(400)]
+    session = int(proc.status(one.pid)["PPid"])
+    os.kill(session, signal.SIGSTOP)
+    one.raw(b"".join(packet(CLOSE, u32(0), string(handle)) for handle in handles))
+    time.sleep(0.4)
+    os.kill(session, signal.SIGCONT)
+    assert one.end() == 0
     assert one.log.wait("sftp")[0].get("files") == "400"
     assert len(one.log.events("sftp-file")) == 400
 
