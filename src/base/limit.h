@@ -299,7 +299,7 @@
 
 /* How long the session process may take to exit after the network process. It takes a few
  * milliseconds, unless it is stopped or waits for a dead file system. */
-#define LIMIT_SESSION_EXIT_MS 250
+#define LIMIT_SESSION_EXIT_MS 500
 
 /* How long the network process waits for a reply before it checks whether the client is still
  * there: a home directory on a dead file system can stop the session process for ever. */
@@ -343,7 +343,7 @@
 
 /* How long the session process waits, when the connection has ended, for the reports of SFTP
  * servers that end with it. Less than LIMIT_SESSION_EXIT_MS. */
-#define LIMIT_SFTP_REPORT_MS 150
+#define LIMIT_SFTP_REPORT_MS 400
 
 /* How long an SFTP server waits for room for a report. The session process makes room at once, but
  * not where the machine is busy. */
