@@ -11,7 +11,7 @@
 #
 # The counts live in files that the processes map (Clang's continuous mode), so those that end by _exit(), a signal or
 # under a seccomp filter count as well. A test that measures memory or descriptors may fail on this build; that does not
-# matter here. As root, for the system tests; it installs what it needs (Debian 12 or 13). Takes about 30 minutes on two
+# matter here. As root, for the system tests; it installs what it needs (Debian 12 or 13). Takes about 16 minutes on two
 # processors. Below a folder that users can't enter, such as /root, wrensshd-sftp is not counted.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
