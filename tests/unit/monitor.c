@@ -261,7 +261,7 @@ static int finish_hanging_monitor(void)
     return code;
 }
 
-/* The same. A network process that ends closes the session process's socket, too. */
+/* The same, for a network process that ends: that closes the session process's socket, too. */
 static int finish_monitor(void)
 {
     shutdown(session, SHUT_RDWR);

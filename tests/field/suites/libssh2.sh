@@ -8,7 +8,8 @@ build() {
     sed -i 's/key_rsa/key_ed25519/; s/(unsigned short)port_number/atoi(getenv("SUITE_PORT"))/' tests/test_read.c tests/test_ssh2.c
     ./configure --disable-shared --enable-static && make -j 2 && make -j 2 -C tests check TESTS=
 }
-play() { # without passwords and other keys
+# Without the tests that log in with a password, or with keys of other types.
+play() {
     export OPENSSH_NO_DOCKER=1 OPENSSH_SERVER_HOST=127.0.0.1 OPENSSH_SERVER_PORT="$SUITE_PORT" srcdir=.
     export PRIVKEY="$SUITE_KEY" PUBKEY="$SUITE_KEY.pub"
     cd tests && cp "$SUITE_KEY" key_ed25519 && cp "$SUITE_KEY.pub" key_ed25519.pub || return

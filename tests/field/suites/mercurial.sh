@@ -3,7 +3,8 @@
 packages="mercurial:has hg"
 case $debian in 12) version=6.3.2 ;; *) version=7.0.1 ;; esac # the tests belong to one version
 fetch() { case $debian in 12) from_debian mercurial 6.3.2-1+deb12u1 ;; *) from_debian mercurial 7.0.1-2 ;; esac; }
-build() { # dummyssh is their ssh: it notes its words, and runs the command in this folder, with its variables
+# In the place of their dummyssh: notes its arguments, and runs the command through a login, in this folder and environment.
+build() {
     cat >tests/dummyssh <<'PYTHON'
 import os
 import shlex

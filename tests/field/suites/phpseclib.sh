@@ -6,7 +6,9 @@ php-mbstring:php -m | grep -qx mbstring
 php-phpseclib3:test -e /usr/share/php/phpseclib3
 phpunit:has phpunit"
 fetch() { from_debian php-phpseclib3 3.0.43-2+deb13u3; }
-build() { # logs in with a key; our order of SYMLINK's names, see packaging/CLIENTS.md; it would wait for ever where no microsecond is left
+# The tests log in with a key. SYMLINK has its names in the server's order (packaging/CLIENTS.md). A wait whose time is over to
+# the microsecond would never end.
+build() {
     rm tests/Functional/Net/SFTPLargeFileTest.php # takes minutes
     sed -i "s/== 'SSH-2.0-OpenSSH'/!= 'another server'/" phpseclib/Net/SFTP.php
     # shellcheck disable=SC2016 # PHP's variables
