@@ -1,4 +1,4 @@
-"""tests/one, in a small tree with a build that only repeats its words: what it runs for which name."""
+"""tests/one, in a small tree with a build that only repeats its words: what it runs for which name. And the names of suites."""
 
 import os
 import shutil
@@ -89,3 +89,12 @@ def test_all_names(tree):
     """Meson's, files and suites, each once."""
     done, _ = one(tree, "--list")
     assert done.stdout.split() == ["fuzz_reader", "reader", "system_login", "test_login.py", "proofs", "coverage", "release/archives"]
+
+
+def test_list_of_suites():
+    """Each suite of tests/field/suites has a line with its version and what it is, also on a machine that has none of them."""
+    folder = os.path.join(PROJECT, "tests/field/suites")
+    done = subprocess.run(["sh", folder + "/run.sh", "--list"], capture_output=True, text=True, check=False, env={"PATH": "/usr/bin:/bin"})
+    suites = sorted(name[:-3] for name in os.listdir(folder) if name.endswith(".sh") and name != "run.sh")
+    assert [line.split(maxsplit=2)[0] for line in done.stdout.splitlines()] == suites, done.stderr
+    assert all(line.split(maxsplit=2)[2] for line in done.stdout.splitlines())

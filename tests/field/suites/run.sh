@@ -20,6 +20,7 @@ python_packages="python3-venv:has_python ensurepip"
 names=$(cd "$here" && printf '%s\n' *.sh | sed -n 's/\.sh$//; /^run$/d; p')
 
 list_suites() {
+    . "$top/tests/packages.sh" # for $debian
     for listed in $names; do
         # shellcheck disable=SC2154 # its file sets it
         (. "$here/$listed.sh"; printf '%-16s %-9s %s\n' "$listed" "$version" "$(sed -n '2s/^# //p' "$here/$listed.sh")")
