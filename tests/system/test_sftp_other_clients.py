@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import shutil
+import signal
 import stat
 import sys
 
@@ -49,6 +50,10 @@ def mounted(site, ssh, there, tmp_path):
     assert done.returncode == 0, done.stderr
     yield place
     run_or_fail(["umount" if site.root else "fusermount3", *([] if site.root else ["-u"]), str(place)])
+    # A copy of this mount namespace, which another test may have, would keep sshfs running.
+    for pid in proc.with_command(os.fsencode(place)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
     assert proc.wait_until(lambda: not proc.with_command(os.fsencode(place)), PATIENCE_SECONDS)
 
 
