@@ -2,7 +2,6 @@
 
 import pytest
 
-import proc
 from daemon import run
 
 
@@ -23,7 +22,8 @@ def test_after_login(client):
     raw = client().login()
     channel = raw.exec("cat /proc/self/oom_score_adj; cat")
     channel.wait_output(b"0\n")
-    assert {score(pid) for pid in (raw.line.monitor, *proc.descendants(raw.line.monitor))} == {0}
+    # Not by all descendants: the child that has read the keys may be ending just now.
+    assert {score(pid) for pid in (raw.line.monitor, raw.line.network, raw.line.session)} == {0}
     channel.end_input()
 
 
