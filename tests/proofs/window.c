@@ -3,6 +3,8 @@
  *
  *     window + pending.bytes + in_hand + consumed == limit
  *     LIMIT_WINDOW_BYTES <= limit <= LIMIT_LARGEST_WINDOW_BYTES
+ *     unmeasured <= measured <= LIMIT_LARGEST_WINDOW_BYTES
+ *     bytes_a_ms <= LIMIT_LARGEST_WINDOW_BYTES
  *
  * where in_hand is what was taken off the window and is neither queued nor consumed yet. The limits
  * of all 16 channels together, with LIMIT_WINDOW_BYTES kept for each that is FREE, are
@@ -41,8 +43,8 @@ static bool cut(uint32_t *spare, size_t round);
 
 #define GROWTH_BYTES (LIMIT_LARGEST_WINDOW_BYTES - LIMIT_WINDOW_BYTES)
 
-/* After 4,000 years the clock would be too large for the product in largest_window(). */
-#define CLOCK_END_MS ((uint64_t)1 << 47)
+/* After 34 years the clock would be too large for the product in largest_window(). */
+#define CLOCK_END_MS ((uint64_t)1 << 40)
 
 static struct connection connection;
 static uint32_t in_hand;                  /* of the channel that makes the step */
@@ -106,6 +108,9 @@ static bool window_holds(const struct channel *channel, uint32_t taken)
     uint32_t limit = channel->limit;
     return limit_holds(channel) && channel->window <= limit && channel->pending.bytes <= limit &&
            taken <= limit && channel->consumed <= limit &&
+           channel->unmeasured <= channel->measured &&
+           channel->measured <= LIMIT_LARGEST_WINDOW_BYTES &&
+           channel->bytes_a_ms <= LIMIT_LARGEST_WINDOW_BYTES &&
            channel->window + channel->pending.bytes + taken + channel->consumed == limit;
 }
 
@@ -131,11 +136,15 @@ static void begin(struct channel *channel)
     channel->pending.bytes = nondet_size();
     channel->remote = nondet_u32();
     channel->stdin_bytes = nondet_size();
-    channel->adjusted_ms = nondet_size();
+    channel->measured = nondet_u32();
+    channel->unmeasured = nondet_u32();
+    channel->bytes_a_ms = nondet_u32();
+    channel->measured_ms = nondet_size();
+    channel->delay_ms = nondet_size();
     channel->input = (enum channel_input)nondet_unsigned();
     channel->output = (enum channel_output)nondet_unsigned();
     ASSUME(channel->input < INPUT_STATES && channel->output < OUTPUT_STATES);
-    ASSUME(channel->adjusted_ms <= connection.now_ms);
+    ASSUME(channel->measured_ms <= connection.now_ms && channel->delay_ms <= connection.now_ms);
 }
 
 static void prove_spare(void)

@@ -81,14 +81,22 @@ static void move_a_step(const struct program *one)
     program_turn(&rig, 0);
 }
 
-/* With a client that is 100 ms away. */
-static void grow(const struct program *one)
+/* With a client that needs `least_ms` for a window, and more if its link carries only as much as
+ * `bytes_a_ms`. */
+static void move_windows(const struct program *one, uint32_t least_ms, uint32_t bytes_a_ms)
 {
-    for (int i = 0; i < 20; i++) {
-        rig.connection->now_ms += 100;
+    for (int i = 0; i < 60; i++) {
+        uint32_t limit = channel_of(one)->limit, narrow_ms = limit / bytes_a_ms;
+        rig.connection->now_ms += (narrow_ms > least_ms ? narrow_ms : least_ms) / 4;
         move_a_step(one);
         take_adjusts();
     }
+}
+
+/* With a client that is far away. */
+static void grow(const struct program *one)
+{
+    move_windows(one, 400, LIMIT_LARGEST_WINDOW_BYTES);
 }
 
 TEST(grows_with_a_program_that_reads)
@@ -205,6 +213,25 @@ TEST(near_windows_that_share)
     }
     ck_assert_uint_eq(channel->limit, LIMIT_NEAR_WINDOW_BYTES);
     ck_assert_uint_ge(channel->window, LIMIT_NEAR_WINDOW_BYTES / 2);
+}
+
+/* 10 Mbit/s carry the first window in 52 ms. A window of more than twice that would only wait in
+ * front of the link, and the other session's keystrokes behind it. */
+TEST(windows_of_a_narrow_link_that_share)
+{
+    const struct channel *channel = &rig.connection->channels[0];
+    program_run(&rig, program, REMOTE);
+    move_windows(program, 20, 1250);
+    ck_assert_uint_gt(channel->limit, 1000 * 1250);
+    ck_assert_uint_lt(channel->limit, 1200 * 1250);
+    program_run(&rig, &programs[1], REMOTE + 1);
+    move_windows(program, 20, 1250);
+    ck_assert_uint_gt(channel->limit, LIMIT_WINDOW_BYTES / 2 * 3);
+    ck_assert_uint_le(channel->limit, 3 * LIMIT_WINDOW_BYTES);
+    ck_assert_uint_ge(channel->window, channel->limit / 2);
+    /* The link is wider now, and longer. */
+    move_windows(program, 300, LIMIT_LARGEST_WINDOW_BYTES);
+    ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
 }
 
 TEST(near_windows_of_one_session)

@@ -11,6 +11,11 @@
 /* What a link of 500 Mbit/s carries in a millisecond: a client that sends faster is near. */
 #define NEAR_BYTES_A_MS 65536
 
+/* How long data may wait on its way: beside another session, whose keystrokes wait behind it, and
+ * without one, which might be opened. */
+#define SHARED_QUEUE_MS 20
+#define QUEUE_MS        1000
+
 /* How much all windows together may still grow. */
 static uint32_t spare_window(const struct connection *connection)
 {
@@ -20,6 +25,16 @@ static uint32_t spare_window(const struct connection *connection)
         spare -= channel_is_open(channel) ? channel->limit - LIMIT_WINDOW_BYTES : 0;
     }
     return spare;
+}
+
+/* A window of the first size waits nowhere for long, so that it shows the delay of the link. */
+static void measure_window(const struct connection *connection, struct channel *channel)
+{
+    uint64_t taken_ms = connection->now_ms - channel->measured_ms;
+    if (channel->measured <= LIMIT_WINDOW_BYTES || taken_ms < channel->delay_ms) {
+        channel->delay_ms = taken_ms;
+    }
+    channel->bytes_a_ms = (uint32_t)(channel->measured / (taken_ms + 1));
 }
 
 bool channel_window_take(struct connection *connection, struct channel *channel, size_t count)
@@ -37,6 +52,12 @@ bool channel_window_take(struct connection *connection, struct channel *channel,
         return false;
     }
     channel->window -= (uint32_t)count;
+    if (channel->unmeasured > 0) {
+        channel->unmeasured -= (uint32_t)smaller(count, channel->unmeasured);
+        if (channel->unmeasured == 0) {
+            measure_window(connection, channel);
+        }
+    }
     return true;
 }
 
@@ -45,13 +66,16 @@ void channel_window_consume(struct channel *channel, size_t count)
     channel->consumed += (uint32_t)count;
 }
 
-/* How large the window may become: a near client needs less. */
+/* How large the window may become: twice what the link carries while data is on its way. More would
+ * only make the queue in the client's kernel and in front of the link longer. */
 static uint32_t largest_window(const struct connection *connection, const struct channel *channel)
 {
-    uint64_t taken_ms = connection->now_ms - channel->adjusted_ms;
-    bool near = channel->consumed >= NEAR_BYTES_A_MS * (taken_ms + 1);
-    return near && channel_several_live(connection) ? LIMIT_NEAR_WINDOW_BYTES
-                                                    : LIMIT_LARGEST_WINDOW_BYTES;
+    bool shared = channel_several_live(connection);
+    uint64_t most = shared && channel->bytes_a_ms >= NEAR_BYTES_A_MS ? LIMIT_NEAR_WINDOW_BYTES
+                                                                     : LIMIT_LARGEST_WINDOW_BYTES;
+    uint64_t enough =
+        channel->bytes_a_ms * (2 * channel->delay_ms + (shared ? SHARED_QUEUE_MS : QUEUE_MS));
+    return enough < LIMIT_WINDOW_BYTES ? LIMIT_WINDOW_BYTES : (uint32_t)earlier(enough, most);
 }
 
 /* If the program has taken all that has arrived, we wait for the client. The client may wait for
@@ -104,5 +128,8 @@ void channel_window_return(struct connection *connection, struct channel *channe
     message_send(connection, &message);
     channel->window += channel->consumed;
     channel->consumed = 0;
-    channel->adjusted_ms = connection->now_ms;
+    if (channel->unmeasured == 0) {
+        channel->unmeasured = channel->measured = channel->window;
+        channel->measured_ms = connection->now_ms;
+    }
 }

@@ -85,7 +85,11 @@ struct channel {
     uint32_t limit;       /* the most that the client may send before we return window */
     uint32_t window;      /* what the client may still send */
     uint32_t consumed;    /* taken by the program since the last WINDOW_ADJUST */
-    uint64_t adjusted_ms; /* when the last WINDOW_ADJUST left */
+    uint32_t measured;    /* the window when measuring began, */
+    uint32_t unmeasured;  /* what of it is yet to come, or 0, */
+    uint64_t measured_ms; /* and when that was */
+    uint64_t delay_ms;    /* the shortest time in which a window has come */
+    uint32_t bytes_a_ms;  /* how fast the last one has; 0 for not measured yet */
 
     /* channel_stdin.c */
     enum channel_input input;
@@ -175,8 +179,8 @@ void queue_drop(struct pool *pool, struct queue *queue, size_t count);
 /* ---- windows, channel_window.c --------------------------------------------------------------- */
 
 /* How much the client may send on a channel: its window (RFC 4254 section 5.2). A window grows
- * while the program reads as fast as the client sends, and shrinks when the program stops reading.
- */
+ * while the program reads as fast as the client sends, and shrinks when the program stops reading,
+ * or when another session would wait behind what is on its way. */
 
 /* Takes `count` bytes of data off the client's window. False after ending the connection: the
  * client has sent more than it may, or data after EOF. */
