@@ -5,6 +5,8 @@
  *     LANES         4, 8 or 16
  *     KERNEL        the name of the function (chacha20_kernels.h)
  *     rotate_16()   and _12, _8, _7 if there is something faster than two shifts
+ *     AT_ONCE       with 4 lanes, how many words are transposed at once, if not 4
+ *     low_pairs()   and high_pairs() if there is something faster than pick()
  *
  * Its compiler flags decide which instructions these vectors use. For little-endian machines only.
  */
@@ -70,6 +72,15 @@ static inline lanes rotate(lanes word, int bits)
 #define rotate_7(word) rotate(word, 7)
 #endif
 
+#ifndef AT_ONCE
+#define AT_ONCE 4
+#endif
+
+#ifndef low_pairs
+#define low_pairs(a, b)  pick(a, b, LOW_PAIRS)
+#define high_pairs(a, b) pick(a, b, HIGH_PAIRS)
+#endif
+
 #include "chacha20_rounds.h"
 
 #define VECTOR_BYTES      (4 * LANES)
@@ -104,17 +115,58 @@ static inline void transpose_words(lanes x[static 4])
 {
     lanes low_01 = pick(x[0], x[1], LOW_WORDS), high_01 = pick(x[0], x[1], HIGH_WORDS);
     lanes low_23 = pick(x[2], x[3], LOW_WORDS), high_23 = pick(x[2], x[3], HIGH_WORDS);
-    x[0] = pick(low_01, low_23, LOW_PAIRS);
-    x[1] = pick(low_01, low_23, HIGH_PAIRS);
-    x[2] = pick(high_01, high_23, LOW_PAIRS);
-    x[3] = pick(high_01, high_23, HIGH_PAIRS);
+    x[0] = low_pairs(low_01, low_23);
+    x[1] = high_pairs(low_01, low_23);
+    x[2] = low_pairs(high_01, high_23);
+    x[3] = high_pairs(high_01, high_23);
+}
+
+#if UNITS == 1
+/* Of x it takes vectors 0, 4, ... All loads come first, so that aarch64 loads and stores in pairs.
+ * Not by memcpy(), see xor_vector(). */
+static inline void xor_vectors(uint8_t *out, const uint8_t *in, const lanes *x, int count)
+{
+    lanes bytes[4];
+    for (int i = 0; i < count; i++) {
+        bytes[i] = *(const unaligned_lanes *)(in + VECTOR_BYTES * i) ^ x[4 * i];
+    }
+    for (int i = 0; i < count; i++) {
+        *(unaligned_lanes *)(out + VECTOR_BYTES * i) = bytes[i];
+    }
+}
+
+/* x += start, and out = in ^ x. AT_ONCE words at a time: with all sixteen, and as many of start, a
+ * compiler that lacks registers would keep a copy of the key on the stack. */
+static inline void add_and_xor(uint8_t *out, const uint8_t *in,
+                               lanes x[static CHACHA20_STATE_WORDS],
+                               lanes start[static CHACHA20_STATE_WORDS])
+{
+#pragma GCC unroll 4
+    for (int i = 0; i < CHACHA20_STATE_WORDS; i += AT_ONCE) {
+        READ_ANEW(*(lanes(*)[AT_ONCE])(start + i));
+        for (int j = i; j < i + AT_ONCE; j++) {
+            x[j] += start[j];
+        }
+        for (int j = i; j < i + AT_ONCE; j += 4) {
+            transpose_words(x + j);
+        }
+        for (int j = 0; j < 4; j++) {
+            int at = j * CHACHA20_BLOCK_BYTES + i / 4 * VECTOR_BYTES;
+            xor_vectors(out + at, in + at, x + i + j, AT_ONCE / 4);
+        }
+    }
+}
+#else
+/* Not by memcpy(): with _FORTIFY_SOURCE Clang 14 moves all bytes over the stack twice. */
+static inline void xor_vector(uint8_t *out, const uint8_t *in, lanes keystream)
+{
+    *(unaligned_lanes *)out = *(const unaligned_lanes *)in ^ keystream;
 }
 
 /* On entry each vector has one quarter of UNITS blocks, and each unit belongs to one block. On
  * return the four quarters of a block follow one another, block after block. */
 static inline void transpose_units(lanes x[static 4])
 {
-#if UNITS > 1
     for (int units = UNITS; units > 1; units /= 2) {
         lanes even_01 = pick(x[0], x[1], EVEN_UNITS), odd_01 = pick(x[0], x[1], ODD_UNITS);
         lanes even_23 = pick(x[2], x[3], EVEN_UNITS), odd_23 = pick(x[2], x[3], ODD_UNITS);
@@ -123,15 +175,6 @@ static inline void transpose_units(lanes x[static 4])
         x[2] = odd_01;
         x[3] = odd_23;
     }
-#else
-    (void)x;
-#endif
-}
-
-/* Not by memcpy(): with _FORTIFY_SOURCE Clang 14 moves all bytes over the stack twice. */
-static inline void xor_vector(uint8_t *out, const uint8_t *in, lanes keystream)
-{
-    *(unaligned_lanes *)out = *(const unaligned_lanes *)in ^ keystream;
 }
 
 static inline void xor_stride(uint8_t *out, const uint8_t *in, lanes x[static CHACHA20_STATE_WORDS])
@@ -151,6 +194,7 @@ static inline void xor_stride(uint8_t *out, const uint8_t *in, lanes x[static CH
         }
     }
 }
+#endif
 
 void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
             const uint32_t state[static CHACHA20_STATE_WORDS],
@@ -165,11 +209,15 @@ void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
             x[i] = start[i];
         }
         permute(x);
+#if UNITS == 1
+        add_and_xor(out, in, x, start);
+#else
         READ_ANEW(start);
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] += start[i];
         }
         xor_stride(out, in, x);
+#endif
         count_on(start);
         out += LANES * CHACHA20_BLOCK_BYTES;
         in += LANES * CHACHA20_BLOCK_BYTES;
