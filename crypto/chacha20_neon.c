@@ -8,8 +8,8 @@
 typedef uint32x4_t words;
 
 /* Makes the compiler rotate in the order of chacha20_rounds.h. Otherwise it mixes the steps of a
- * round so that more vectors wait than ARMv7 has registers. Not
- * for aarch64's shuffle, with which GCC 14 would copy vectors in the loop. */
+ * round so that more vectors wait than ARMv7 has registers. Not for aarch64's shuffle, with which
+ * GCC 14 would copy vectors in the loop. */
 static inline words settle(words vector)
 {
     __asm__ volatile("" : "+w"(vector));

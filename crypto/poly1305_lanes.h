@@ -8,6 +8,7 @@
  *     struct factors, set_factors()   a number by which all lanes are multiplied: its DIGITS digits
  *                   and, after them, five times each digit except the first
  *     add_product(sum, a, f, i)   sum + a f[i], for each lane; i is a constant
+ *     add_digit(sum, digit)       sum + digit, where digit is narrow
  *     add_excess(sum, digit), add_excess_times_5()   adds the digit's bits above DIGIT_BITS
  *     widened(), narrowed()       from one kind of vector to the other; narrowed() drops the
  *                   upper halves
@@ -78,7 +79,7 @@ static void take(struct poly1305_lanes *state, const uint8_t *message, size_t st
         load(first, last, message);
         add_products(sum, first, fresh(&powers[0]));
         for (int i = 0; i < DIGITS; i++) {
-            sum[i] += widened(last[i]);
+            sum[i] = add_digit(sum[i], last[i]);
         }
         carry_all(sum);
         for (int i = 0; i < DIGITS; i++) {

@@ -49,6 +49,12 @@ static inline wide add_product(wide sum, narrow a, const struct factors *f, int 
     return i % 2 == 0 ? vmlal_lane_u32(sum, a, *pair, 0) : vmlal_lane_u32(sum, a, *pair, 1);
 }
 
+/* One instruction. GCC 12 makes two of a vector that is widened and then added. */
+static inline wide add_digit(wide sum, narrow digit)
+{
+    return vaddw_u32(sum, digit);
+}
+
 static inline wide add_excess(wide sum, wide digit)
 {
     return vsraq_n_u64(sum, digit, DIGIT_BITS);

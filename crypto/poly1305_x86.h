@@ -34,6 +34,11 @@ static inline wide add_product(wide sum, narrow a, const struct factors *f, int 
     return sum;
 }
 
+static inline wide add_digit(wide sum, narrow digit)
+{
+    return sum + digit;
+}
+
 static inline wide add_excess(wide sum, wide digit)
 {
     return sum + (digit >> DIGIT_BITS);
