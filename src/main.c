@@ -41,7 +41,7 @@ static bool have_standard_descriptors(struct stat files[static STANDARD_DESCRIPT
     for (int fd = 0; fd < STANDARD_DESCRIPTORS; fd++) {
         /* All below are open, so that a new one gets this number. */
         if (fstat(fd, &files[fd]) != 0 && errno == EBADF &&
-            open("/dev/null", O_RDWR | O_CLOEXEC) < 0) {
+            openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC) < 0) {
             trouble("/dev/null");
             return false;
         }
@@ -72,7 +72,7 @@ static bool take_stderr_off_connection(const struct stat files[static STANDARD_D
         (!is_same_stream(out, err) || (S_ISFIFO(err->st_mode) && !is_stream(in)))) {
         return false;
     }
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int null = openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, STDERR_FILENO) < 0) {
         _exit(EXIT_TROUBLE);
     }
@@ -122,13 +122,13 @@ static void set_mask(void)
  * /proc it uses the path by which the kernel started us. If neither works, there is no SFTP. */
 static void open_program(void)
 {
-    int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+    int fd = openat(AT_FDCWD, "/proc/self/exe", O_PATH | O_CLOEXEC);
     if (fd < 0) {
         const union {
             unsigned long number;
             const char *text;
         } path = {getauxval(AT_EXECFN)};
-        fd = path.text != NULL ? open(path.text, O_PATH | O_CLOEXEC) : -1;
+        fd = path.text != NULL ? openat(AT_FDCWD, path.text, O_PATH | O_CLOEXEC) : -1;
     }
     if (fd >= 0) {
         place(fd, PROGRAM_DESCRIPTOR);
@@ -189,7 +189,7 @@ static bool open_descriptors(int monitor[2], int session[2])
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, monitor) != 0) {
         return false;
     }
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int null = openat(AT_FDCWD, "/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0) {
         return false;
     }

@@ -97,7 +97,7 @@ static int make_table(const char *path, struct table_front *front)
     snprintf(made, sizeof(made), "%s.%d", path, (int)getpid());
     table_front_make_here(front);
     unlink(made); /* of a process that had this pid, and was killed */
-    int fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = openat(AT_FDCWD, made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool is_made = fd >= 0 && table_write(fd, front, sizeof(*front), 0) &&
                    table_write(fd, empty, sizeof(empty), offsetof(struct table_file, slots)) &&
                    link(made, path) == 0;
@@ -142,7 +142,7 @@ static const char *judge_table(int fd, struct table_front *front, uid_t uid)
 static int open_at(const char *path, struct table_front *front, uid_t uid)
 {
     for (unsigned tries = 1; tries <= TRIES; tries++) {
-        int fd = open(path, FLAGS);
+        int fd = openat(AT_FDCWD, path, FLAGS);
         if (fd < 0) {
             fd = errno == ENOENT ? make_table(path, front) : -1;
             if (fd >= 0 || errno != EEXIST || tries == TRIES) {

@@ -90,7 +90,7 @@ static bool write_score(int fd, const char *score)
 
 static int open_above(const char *path, int least_fd)
 {
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = openat(AT_FDCWD, path, O_RDWR | O_CLOEXEC);
     if (fd < 0 || fd >= least_fd) {
         return fd;
     }
@@ -121,7 +121,7 @@ void oom_restore(struct oom *oom, pid_t other)
     write_score(oom->fd, oom->before);
     descriptors_close_one(&oom->fd);
     snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)other);
-    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int fd = openat(AT_FDCWD, path, O_WRONLY | O_CLOEXEC);
     if (fd >= 0) {
         write_score(fd, oom->before);
         close(fd);

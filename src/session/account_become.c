@@ -26,7 +26,7 @@ static int become_as_root(const struct account *account, const struct account_gr
     if (!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) != 0) {
         return -1;
     }
-    int audit_id = open("/proc/self/loginuid", O_RDWR | O_CLOEXEC);
+    int audit_id = openat(AT_FDCWD, "/proc/self/loginuid", O_RDWR | O_CLOEXEC);
     bool became = confine_identity(&user);
     if (audit_id >= 0) {
         set_audit_id(audit_id, user.uid);

@@ -7,5 +7,5 @@ int etc_open(const char *name)
 {
     char path[32];
     snprintf(path, sizeof(path), "/etc/%s", name);
-    return open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+    return openat(AT_FDCWD, path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
 }
