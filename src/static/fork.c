@@ -1,12 +1,24 @@
 /*
- * fork() of a static build, which replaces musl's (the option no_heap). musl's first takes the
- * locks of all parts of the library, so that no other thread holds one in the child, and blocks
- * signals for that. wrensshd has one thread, which holds none: _Fork() does the rest, in musl
- * since 1.2.2.
+ * fork() and abort() of a static build, which replace musl's (the option no_heap). musl's fork()
+ * takes the library's locks, blocks signals, and notes the child's number: for other threads, for
+ * handlers, and for abort(), which sends SIGABRT to that number. wrensshd has one thread and no
+ * handler at a fork, and its abort() ends in a trap.
  */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 pid_t fork(void)
 {
-    return _Fork();
+#ifdef SYS_fork
+    return (pid_t)syscall(SYS_fork);
+#else
+    return (pid_t)syscall(SYS_clone, SIGCHLD, 0L, 0L, 0L, 0L);
+#endif
+}
+
+void abort(void)
+{
+    __builtin_trap();
 }
