@@ -226,11 +226,11 @@ static int monitor(struct monitor_setup *setup, const int sessions[2])
 {
     /* The monitor signs and verifies, which needs no random bytes. */
     entropy_stop();
-    setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FREE_DESCRIPTOR_MIN);
+    /* In the place of the session process's end, of which place_ends() has made a copy. */
+    setup->connection = dup3(STDIN_FILENO, sessions[0], O_CLOEXEC);
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
     close(NULL_DESCRIPTOR);
-    close(sessions[0]);
     close(sessions[1]);
     log_connect();
     return monitor_run(setup);

@@ -122,7 +122,8 @@ const char *drop_privileges(struct monitor *monitor, const struct authkeys_accou
         return "could not become the user";
     }
     close(SESSION_DESCRIPTOR);
-    if (admission->fd != PROGRAM_DESCRIPTOR) { /* free if the program can't be opened */
+    /* The number is free for another file if the program can't be opened. */
+    if (admission->fd != PROGRAM_DESCRIPTOR && monitor->setup->connection != PROGRAM_DESCRIPTOR) {
         close(PROGRAM_DESCRIPTOR);
     }
     return confine_monitor(monitor);
