@@ -117,6 +117,7 @@ writer_mpint@0@src/wire/writer.c@while (count > 0 && big_endian@while (big_endia
 window@0@src/net/channels/channel_window.c@channel->limit - LIMIT_WINDOW_BYTES : 0@channel->limit : 0
 window@1@src/net/channels/channel_window.c@smaller(more, spare_window(connection))@smaller(more, LIMIT_WINDOWS_BYTES)
 window@2@src/net/channels/channel_window.c@count > channel->window@count > channel->limit
+window@2@src/net/channels/channel_window.c@(uint32_t)smaller(count, channel->unmeasured)@(uint32_t)count
 window@3@src/net/channels/channel_window.c@channel->consumed += (uint32_t)count@channel->consumed = (uint32_t)count
 window@4@src/net/channels/channel.c@channel->window = LIMIT_WINDOW_BYTES@channel->window = LIMIT_LARGEST_WINDOW_BYTES
 stdin@0@src/net/channels/channel_stdin.c@batch->bytes += count@batch->bytes = count

@@ -3,8 +3,9 @@
  *
  *     window + pending.bytes + in_hand + consumed == limit
  *     LIMIT_WINDOW_BYTES <= limit <= LIMIT_LARGEST_WINDOW_BYTES
- *     unmeasured <= measured <= LIMIT_LARGEST_WINDOW_BYTES
+ *     unmeasured <= measured <= LIMIT_LARGEST_WINDOW_BYTES, unmeasured <= window
  *     bytes_a_ms <= LIMIT_LARGEST_WINDOW_BYTES
+ *     measured_ms and the delay of the link <= the time
  *
  * where in_hand is what was taken off the window and is neither queued nor consumed yet. The limits
  * of all 16 channels together, with LIMIT_WINDOW_BYTES kept for each that is FREE, are
@@ -108,7 +109,8 @@ static bool window_holds(const struct channel *channel, uint32_t taken)
     uint32_t limit = channel->limit;
     return limit_holds(channel) && channel->window <= limit && channel->pending.bytes <= limit &&
            taken <= limit && channel->consumed <= limit &&
-           channel->unmeasured <= channel->measured &&
+           channel->unmeasured <= channel->measured && channel->unmeasured <= channel->window &&
+           channel->measured_ms <= connection.now_ms &&
            channel->measured <= LIMIT_LARGEST_WINDOW_BYTES &&
            channel->bytes_a_ms <= LIMIT_LARGEST_WINDOW_BYTES &&
            channel->window + channel->pending.bytes + taken + channel->consumed == limit;
@@ -121,7 +123,8 @@ static uint32_t growth(const struct channel *channel)
 
 static bool windows_hold(const struct channel *channel, const struct channel *others)
 {
-    return (!channel_is_open(channel) || window_holds(channel, in_hand)) &&
+    return connection.link.delay_ms <= connection.now_ms &&
+           (!channel_is_open(channel) || window_holds(channel, in_hand)) &&
            (!channel_is_open(others) || limit_holds(others)) &&
            growth(channel) + growth(others) <= GROWTH_BYTES;
 }
@@ -140,11 +143,9 @@ static void begin(struct channel *channel)
     channel->unmeasured = nondet_u32();
     channel->bytes_a_ms = nondet_u32();
     channel->measured_ms = nondet_size();
-    channel->delay_ms = nondet_size();
     channel->input = (enum channel_input)nondet_unsigned();
     channel->output = (enum channel_output)nondet_unsigned();
     ASSUME(channel->input < INPUT_STATES && channel->output < OUTPUT_STATES);
-    ASSUME(channel->measured_ms <= connection.now_ms && channel->delay_ms <= connection.now_ms);
 }
 
 static void prove_spare(void)
@@ -235,6 +236,8 @@ int main(void)
         return 0;
     }
     connection.channels_used = 2;
+    connection.link.delay_ms = nondet_size();
+    connection.link.old_ms = nondet_size();
     in_hand = nondet_u32();
     begin(channel);
     begin(others);

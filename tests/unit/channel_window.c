@@ -81,22 +81,34 @@ static void move_a_step(const struct program *one)
     program_turn(&rig, 0);
 }
 
-/* With a client that needs `least_ms` for a window, and more if its link carries only as much as
- * `bytes_a_ms`. */
-static void move_windows(const struct program *one, uint32_t least_ms, uint32_t bytes_a_ms)
+/* For `seconds`, with a client that needs `least_ms` for a window, and more if its link carries
+ * only `bytes_a_ms`. All sessions up to `last` send. */
+static void move_windows(const struct program *last, uint64_t seconds, size_t least_ms,
+                         size_t bytes_a_ms)
 {
-    for (int i = 0; i < 60; i++) {
-        uint32_t limit = channel_of(one)->limit, narrow_ms = limit / bytes_a_ms;
+    uint64_t end_ms = rig.connection->now_ms + seconds * 1000;
+    while (rig.connection->now_ms < end_ms) {
+        size_t sent = 0;
+        for (const struct program *one = programs; one <= last; one++) {
+            sent += channel_of(one)->limit;
+        }
+        size_t narrow_ms = sent / bytes_a_ms;
         rig.connection->now_ms += (narrow_ms > least_ms ? narrow_ms : least_ms) / 4;
-        move_a_step(one);
-        take_adjusts();
+        for (const struct program *one = programs; one <= last; one++) {
+            move_a_step(one);
+            take_adjusts();
+        }
     }
 }
 
 /* With a client that is far away. */
 static void grow(const struct program *one)
 {
-    move_windows(one, 400, LIMIT_LARGEST_WINDOW_BYTES);
+    for (int i = 0; i < 240; i++) {
+        rig.connection->now_ms += 100;
+        move_a_step(one);
+        take_adjusts();
+    }
 }
 
 TEST(grows_with_a_program_that_reads)
@@ -215,23 +227,72 @@ TEST(near_windows_that_share)
     ck_assert_uint_ge(channel->window, LIMIT_NEAR_WINDOW_BYTES / 2);
 }
 
-/* 10 Mbit/s carry the first window in 52 ms. A window of more than twice that would only wait in
- * front of the link, and the other session's keystrokes behind it. */
+/* 10 Mbit/s carry the first window in 52 ms. Half more, and what 0.1 s carry, are 3.4 of it. A
+ * larger one would only wait in front of the link, and the other session's keystrokes behind it. */
 TEST(windows_of_a_narrow_link_that_share)
 {
     const struct channel *channel = &rig.connection->channels[0];
     program_run(&rig, program, REMOTE);
-    move_windows(program, 20, 1250);
-    ck_assert_uint_gt(channel->limit, 1000 * 1250);
+    move_windows(program, 20, 20, 1250);
+    ck_assert_uint_gt(channel->limit, 700 * 1250);
     ck_assert_uint_lt(channel->limit, 1200 * 1250);
     program_run(&rig, &programs[1], REMOTE + 1);
-    move_windows(program, 20, 1250);
-    ck_assert_uint_gt(channel->limit, LIMIT_WINDOW_BYTES / 2 * 3);
-    ck_assert_uint_le(channel->limit, 3 * LIMIT_WINDOW_BYTES);
-    ck_assert_uint_ge(channel->window, channel->limit / 2);
-    /* The link is wider now, and longer. */
-    move_windows(program, 300, LIMIT_LARGEST_WINDOW_BYTES);
-    ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
+    for (int i = 0; i < 20; i++) {
+        move_windows(program, 3, 20, 1250);
+        ck_assert_uint_le(channel->limit, 4 * LIMIT_WINDOW_BYTES);
+        ck_assert_uint_ge(channel->window, channel->limit / 2);
+    }
+}
+
+/* The queue of one upload is not taken for the delay of the other. */
+TEST(windows_of_two_uploads)
+{
+    program_run(&rig, program, REMOTE);
+    move_windows(program, 1, 20, 1250);
+    program_run(&rig, &programs[1], REMOTE + 1);
+    move_windows(&programs[1], 10, 20, 1250);
+    for (int i = 0; i < 40; i++) {
+        move_windows(&programs[1], 3, 20, 1250);
+        ck_assert_uint_le(channel_of(program)->limit + channel_of(&programs[1])->limit,
+                          8 * LIMIT_WINDOW_BYTES);
+    }
+}
+
+/* In some seconds: a window is a small one while the delay is measured. */
+static size_t largest_limit(size_t delay_ms)
+{
+    size_t largest = 0;
+    for (int i = 0; i < 5; i++) {
+        move_windows(program, 1, delay_ms, 12500);
+        size_t limit = channel_of(program)->limit;
+        largest = limit > largest ? limit : largest;
+    }
+    return largest;
+}
+
+/* On 100 Mbit/s, beside another session, the window never gets less than the link carries for long:
+ * the delay is measured anew, wherever the path becomes longer. */
+TEST(windows_of_a_path_that_becomes_longer)
+{
+    static const size_t delays_ms[] = {20, 55, 100, 120, 230, 300, 20};
+    program_run(&rig, program, REMOTE);
+    program_run(&rig, &programs[1], REMOTE + 1);
+    for (size_t i = 0; i < sizeof(delays_ms) / sizeof(delays_ms[0]); i++) {
+        move_windows(program, 25, delays_ms[i], 12500);
+        ck_assert_uint_ge(largest_limit(delays_ms[i]), delays_ms[i] * 12500);
+    }
+    ck_assert_uint_lt(largest_limit(20), 200 * 12500);
+}
+
+/* A client that is as fast as a near one, and 8 ms away. */
+TEST(windows_of_a_fast_link_that_share)
+{
+    program_run(&rig, program, REMOTE);
+    program_run(&rig, &programs[1], REMOTE + 1);
+    for (int i = 0; i < 8; i++) {
+        move_windows(program, 1, 8, 117000);
+        ck_assert_uint_ge(channel_of(program)->limit, 8 * 117000);
+    }
 }
 
 TEST(near_windows_of_one_session)

@@ -8,13 +8,17 @@
  * nothing beside the data, and early enough that the client never waits for it. */
 #define STEP(limit) ((limit) / 4)
 
-/* What a link of 500 Mbit/s carries in a millisecond: a client that sends faster is near. */
+/* What a link of 500 Mbit/s carries in a millisecond: a client that sends faster may be near. */
 #define NEAR_BYTES_A_MS 65536
 
-/* How long data may wait on its way: beside another session, whose keystrokes wait behind it, and
- * without one, which might be opened. */
-#define SHARED_QUEUE_MS 20
+/* How much longer than on an empty link data may be on its way: beside another session, whose
+ * keystrokes wait behind it, and without one, which might be opened. */
+#define SHARED_QUEUE_MS 100
 #define QUEUE_MS        1000
+
+/* After so long the delay of a shared link is measured anew, with this part of a window. */
+#define DELAY_VALID_MS 10000
+#define PROBE_PART     4
 
 /* How much all windows together may still grow. */
 static uint32_t spare_window(const struct connection *connection)
@@ -27,14 +31,40 @@ static uint32_t spare_window(const struct connection *connection)
     return spare;
 }
 
-/* A window of the first size waits nowhere for long, so that it shows the delay of the link. */
-static void measure_window(const struct connection *connection, struct channel *channel)
+/* An old delay may be that of another path. While a session is alone, nothing depends on it. */
+static bool delay_is_old(const struct connection *connection)
+{
+    return connection->link.old_ms == 0 ||
+           (connection->now_ms >= connection->link.old_ms && channel_several_live(connection));
+}
+
+/* How large the window may become: half more than the link carries during its delay, and a queue.
+ * More would only make the queue in the client's kernel and in front of the link longer. */
+static uint32_t largest_window(const struct connection *connection, const struct channel *channel)
+{
+    uint64_t rate = channel->bytes_a_ms, delay_ms = connection->link.delay_ms;
+    bool shared = channel_several_live(connection);
+    bool near = rate >= NEAR_BYTES_A_MS && 2 * rate * delay_ms <= LIMIT_NEAR_WINDOW_BYTES;
+    uint64_t most = shared && near ? LIMIT_NEAR_WINDOW_BYTES : LIMIT_LARGEST_WINDOW_BYTES;
+    uint64_t enough = rate * (delay_ms + delay_ms / 2 + (shared ? SHARED_QUEUE_MS : QUEUE_MS));
+    enough /= delay_is_old(connection) ? PROBE_PART : 1;
+    return enough < LIMIT_WINDOW_BYTES ? LIMIT_WINDOW_BYTES : (uint32_t)earlier(enough, most);
+}
+
+/* When all of a window has come: how long that took. Only a small window, which waits in no queue,
+ * can raise the delay. A pause of the client makes the link look slower by a quarter at most. */
+static void measure_window(struct connection *connection, struct channel *channel)
 {
     uint64_t taken_ms = connection->now_ms - channel->measured_ms;
-    if (channel->measured <= LIMIT_WINDOW_BYTES || taken_ms < channel->delay_ms) {
-        channel->delay_ms = taken_ms;
+    bool probe =
+        delay_is_old(connection) && channel->measured <= largest_window(connection, channel);
+    if (probe || taken_ms < connection->link.delay_ms) {
+        connection->link.delay_ms = taken_ms;
+        connection->link.old_ms = connection->now_ms + DELAY_VALID_MS;
     }
-    channel->bytes_a_ms = (uint32_t)(channel->measured / (taken_ms + 1));
+    uint32_t least = channel->bytes_a_ms - channel->bytes_a_ms / 4;
+    uint32_t rate = (uint32_t)(channel->measured / (taken_ms + 1));
+    channel->bytes_a_ms = rate > least ? rate : least;
 }
 
 bool channel_window_take(struct connection *connection, struct channel *channel, size_t count)
@@ -64,18 +94,6 @@ bool channel_window_take(struct connection *connection, struct channel *channel,
 void channel_window_consume(struct channel *channel, size_t count)
 {
     channel->consumed += (uint32_t)count;
-}
-
-/* How large the window may become: twice what the link carries while data is on its way. More would
- * only make the queue in the client's kernel and in front of the link longer. */
-static uint32_t largest_window(const struct connection *connection, const struct channel *channel)
-{
-    bool shared = channel_several_live(connection);
-    uint64_t most = shared && channel->bytes_a_ms >= NEAR_BYTES_A_MS ? LIMIT_NEAR_WINDOW_BYTES
-                                                                     : LIMIT_LARGEST_WINDOW_BYTES;
-    uint64_t enough =
-        channel->bytes_a_ms * (2 * channel->delay_ms + (shared ? SHARED_QUEUE_MS : QUEUE_MS));
-    return enough < LIMIT_WINDOW_BYTES ? LIMIT_WINDOW_BYTES : (uint32_t)earlier(enough, most);
 }
 
 /* If the program has taken all that has arrived, we wait for the client. The client may wait for

@@ -88,8 +88,7 @@ struct channel {
     uint32_t measured;    /* the window when measuring began, */
     uint32_t unmeasured;  /* what of it is yet to come, or 0, */
     uint64_t measured_ms; /* and when that was */
-    uint64_t delay_ms;    /* the shortest time in which a window has come */
-    uint32_t bytes_a_ms;  /* how fast the last one has; 0 for not measured yet */
+    uint32_t bytes_a_ms;  /* how fast windows come */
 
     /* channel_stdin.c */
     enum channel_input input;
