@@ -169,9 +169,9 @@
 /* The first window of a channel. If the program does not read, we must keep that much data. */
 #define LIMIT_WINDOW_BYTES 65536
 
-/* A window grows up to this while the program reads as fast as the client sends. It is the data in
- * transit on a connection of 320 Mbit/s with a round trip of 100 ms. Linux sends no more ahead with
- * its default buffers (tcp_wmem). */
+/* A window grows up to this while the program reads as fast as the client sends, and its link holds
+ * as much. It is the data in transit on a connection of 320 Mbit/s with a round trip of 100 ms.
+ * Linux sends no more ahead with its default buffers (tcp_wmem). */
 #define LIMIT_LARGEST_WINDOW_BYTES 4194304
 
 /* All windows of a connection together: one of the largest size, the others of the first size. We
