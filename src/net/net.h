@@ -177,7 +177,7 @@ struct connection {
     struct host_keys host_keys;
     char asked[LIMIT_USER_BYTES]; /* the last user name that the client gave, for the log */
     struct {
-        uint64_t delay_ms; /* the shortest time in which a window has come */
+        uint64_t delay_ms; /* how long a small window takes to come */
         uint64_t old_ms;   /* when that is to be measured anew; 0 for not yet measured */
     } link;                /* of the client, channel_window.c */
     size_t first_channel;  /* whose turn it is to be served first */

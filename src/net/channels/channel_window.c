@@ -31,7 +31,8 @@ static uint32_t spare_window(const struct connection *connection)
     return spare;
 }
 
-/* An old delay may be that of another path. While a session is alone, nothing depends on it. */
+/* After a while the path may be another one. A session that is alone may use an old delay: its
+ * queue is many times as long. */
 static bool delay_is_old(const struct connection *connection)
 {
     return connection->link.old_ms == 0 ||
