@@ -119,7 +119,8 @@ static void set_mask(void)
 }
 
 /* Opens our own program's file for the SFTP server, as the user may lack the right to. Without
- * /proc it uses the path by which the kernel started us. If neither works, there is no SFTP. */
+ * /proc it uses the path by which the kernel started us. If neither works, there is no SFTP.
+ * By openat(), as each file of a login: musl's open() makes a second call, for close-on-exec. */
 static void open_program(void)
 {
     int fd = openat(AT_FDCWD, "/proc/self/exe", O_PATH | O_CLOEXEC);
@@ -226,7 +227,7 @@ static int monitor(struct monitor_setup *setup, const int sessions[2])
 {
     /* The monitor signs and verifies, which needs no random bytes. */
     entropy_stop();
-    /* In the place of the session process's end, of which place_ends() has made a copy. */
+    /* The new descriptor replaces sessions[0], of which place_ends() has made a copy. */
     setup->connection = dup3(STDIN_FILENO, sessions[0], O_CLOEXEC);
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);

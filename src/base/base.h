@@ -216,8 +216,7 @@ static inline bool write_all(int fd, const uint8_t *bytes, size_t count)
 /* Files with a lease (fcntl(2)): a file server such as Samba or the kernel's NFS server is asked
  * before others open them. open(2) asks and waits, but it would also wait for a FIFO or a device
  * that somebody has put in the file's place. With O_NONBLOCK it never waits: it asks and fails with
- * EWOULDBLOCK. So these functions try again until the server gives up the lease. A login's files
- * are opened by openat(2) everywhere: musl's open() makes a second call, for close-on-exec. */
+ * EWOULDBLOCK. So these functions try again until the server gives up the lease. */
 
 /* Waits a little, and returns true, if an open with O_NONBLOCK that has failed with `error` should
  * be tried again. `waits` counts, from 0. */

@@ -52,8 +52,8 @@ static uint32_t largest_window(const struct connection *connection, const struct
     return enough < LIMIT_WINDOW_BYTES ? LIMIT_WINDOW_BYTES : (uint32_t)earlier(enough, most);
 }
 
-/* When all of a window has come: how long that took. Only a small window, which waits in no queue,
- * can raise the delay. A pause of the client makes the link look slower by a quarter at most. */
+/* Called when all of a window has come. Only a small window, which makes no long queue of its own,
+ * can raise the delay. A pause of the client lowers the rate by a quarter at most. */
 static void measure_window(struct connection *connection, struct channel *channel)
 {
     uint64_t taken_ms = connection->now_ms - channel->measured_ms;
